@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""The gate: judges a change by the steps that its paths call for, and is red only for a fault.
+"""The gate: judges a change by running the steps that its paths call for. Only a fault turns it red.
 
-  gate.py [STEP...]    these steps [those that steps.tsv gives for the change; all of them where CI_ALL=1]
+  gate.py [STEP...]    runs these steps [those that steps.tsv gives for the change; all of them where CI_ALL=1]
 
-The change is what differs from the commit in .ci/base, the newest one that has landed. If that file cannot be trusted,
-the change is the whole tree. steps.tsv maps paths to steps; a path that it does not know calls for all of them.
+The change is the difference from the commit in .ci/base, the newest one that has landed. If that file cannot be
+trusted, the change is the whole tree. steps.tsv maps paths to steps; a path that it does not list calls for all of
+them.
 
-What a step prints is read line by line (GoogleTest, pytest, tests/tools/verdicts.py), and CTest's own report for tests:
+The output of a step (GoogleTest, pytest, tests/tools/verdicts.py) is read line by line, and CTest's report for its
+tests:
   passed        counted
-  failed        named at the end; the gate fails. Nothing that failed is tried again.
+  failed        named at the end; the gate fails. A failure is never retried.
   skipped       named in skips.tsv, otherwise the gate fails. It does not count as passed.
-  inconclusive  the check could not look, even when it was tried again. Listed in the ledger, with those that another
-                try settled. More than two in a run fail the gate.
-Closes with "N passed, N failed, N skipped".
+  inconclusive  the check could not be carried out, even after another try. Listed in the ledger, with the checks that
+                another try settled. More than two in a run fail the gate.
+The last line is "N passed, N failed, N skipped".
 """
 import concurrent.futures
 import glob
@@ -28,7 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 SHARED = os.path.join(ROOT, "..", "shared")
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"   # Git's name for a tree without files
-INCONCLUSIVE, SKIPPED = 75, 77   # exit statuses, as in tests/verdicts.py
+INCONCLUSIVE, SKIPPED = 75, 77   # exit statuses, as in tests/tools/verdicts.py
 MOST_INCONCLUSIVE = 2
 
 
@@ -42,7 +44,8 @@ PYTEST = re.compile(r"^(FAILED|ERROR|SKIPPED) (?:\[\d+\] )?(.*)$")
 
 
 class Result:
-    """What a step, or one test of it, came to. `opened` has a line for each try of a check that could not look."""
+    """The result of a step, or of one of its tests. `opened` has a line for each try of a check that was
+    inconclusive."""
 
     def __init__(self, passed=0):
         self.passed, self.inconclusive = passed, 0
@@ -56,7 +59,7 @@ class Result:
 
 
 def read_output(text, status):
-    """The Result of a program with that exit status."""
+    """The Result of a program with that output and exit status."""
     result = Result()
     for line in dict.fromkeys(text.splitlines()):   # GoogleTest names a test twice
         if match := VERDICT.match(line):
@@ -104,7 +107,7 @@ def read_test(test):
         return result
     if ended == "Completed" and values.get("Exit Code") == "Failed":
         return read_output(output, int(values["Exit Value"]))
-    result = read_output(output, 1)   # a signal, or no end in time
+    result = read_output(output, 1)   # killed by a signal, or timed out
     result.failed.append(values.get("Exit Code") or ended)
     return result
 
@@ -123,27 +126,27 @@ def remove_reports(build):
 
 
 def read_ctest(build, text, status):
-    """The Result of CTest in that build folder, where no report was before."""
+    """The Result of CTest in that build folder, which had no report before."""
     reports = reports_of(build)
     if len(reports) != 1:
-        return read_output(text, status or 1)   # it did not come so far
+        return read_output(text, status or 1)   # it did not get that far
     result = Result()
     for test in xml.etree.ElementTree.parse(reports[0]).iter("Test"):
-        if test.get("Status"):   # not an entry of the list of names
+        if test.get("Status"):   # not an entry in the list of names
             result.add(read_test(test), test.findtext("Name") + ": ")
     if not (result.passed or result.failed or result.inconclusive):
         result.failed.append("no test was run")
     return result
 
 
-# Steps. Two run at a time: one that compiles beside one whose tests mostly wait. Two builds do not: side by side they
-# take half as long again as one after the other.
+# Steps. Two run at once: one that compiles beside one whose tests mostly wait. Two builds do not run at once, because
+# side by side they take half as long again as one after the other.
 
 class Step(NamedTuple):
     """`commands` may depend on the commit that the change is measured from."""
     commands: Callable
-    after: tuple = ()   # steps whose outcome it uses
-    build: str = ""     # of CTest's report
+    after: tuple = ()   # steps whose results it uses
+    build: str = ""     # for CTest's report
 
 
 def build(preset):
@@ -156,7 +159,7 @@ def ctest(preset):
 
 
 def acceptance(_):
-    """Checks from outside, where they are there: the contract, and faults that were found."""
+    """External checks, if they exist: the contract, and faults that were found."""
     plain, sanitized = os.path.join("build", "release", "cleave"), os.path.join("build", "asan", "cleave")
     accept = os.path.join(SHARED, "acceptance", "accept.py")
     found = os.path.join(SHARED, "found", "run.py")
@@ -169,7 +172,7 @@ def is_build(step):
     return step.startswith("build-")
 
 
-STEPS = {   # in the order in which they begin
+STEPS = {   # in the order in which they start
     "build-release": build("release"),
     "release": ctest("release"),
     "build-asan": build("asan"),
@@ -178,28 +181,28 @@ STEPS = {   # in the order in which they begin
     "lint": Step(lambda base: [["./dev", "lint", "--changed", base]], ("build-release",)),
     "tsan": ctest("tsan"),
     "fuzz": Step(lambda base: [["./dev", "fuzz-changed", base]], ("build-asan",)),
-    # No test runs the device's code here, and optimising it takes most of the time. ./dev prove builds it optimised.
+    # No test runs the device code here, and optimising it takes most of the time. ./dev prove builds it optimised.
     "gpu": Step(lambda base: [["env", "CLEAVE_CUDA_ARCHITECTURES=90", "CLEAVE_CUDA_FLAGS=-G", "./dev", "gpu"]]),
     "acceptance": Step(acceptance, ("build-release", "build-asan")),
-    "python": Step(lambda base: [["./dev", "python-test", "3.11"]], ("build-release",)),   # has compiled the library
-    "interop": Step(lambda base: [["./dev", "interop"]], ("build-release", "python")),   # one makes the environment
+    "python": Step(lambda base: [["./dev", "python-test", "3.11"]], ("build-release",)),   # uses the compiled library
+    "interop": Step(lambda base: [["./dev", "interop"]], ("build-release", "python")),   # uses the same environment
 }
 AT_ONCE = 2
 
 
 def read_table(name):
-    """The rows of a file of this folder, less comments: lists of fields."""
+    """The rows of a file in this folder, without comments: lists of fields."""
     with open(os.path.join(HERE, name), encoding="utf-8") as file:
         return [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
 
 
 def read_map():
-    """{path, or beginning of one that ends in a slash: steps}"""
+    """{path, or beginning of a path that ends in a slash: steps}"""
     return {path: list(STEPS) if steps == "all" else steps.split() for path, steps in read_table("steps.tsv")}
 
 
 def steps_for(paths, table):
-    """The steps that a change of these paths calls for. The longest row that fits a path counts."""
+    """The steps that a change to these paths calls for. The longest matching row counts."""
     wanted = set()
     for path in paths:
         rows = [row for row in table if path == row or row.endswith("/") and path.startswith(row)]
@@ -221,9 +224,9 @@ def git(*words):
 
 
 def find_base():
-    """The commit in .ci/base, and None; or the empty tree, and why the file is not believed.
+    """The commit in .ci/base, and None; or the empty tree, and the reason why the file is not trusted.
 
-    The commit that has last changed the file must be the child of the one that it names. Otherwise commits between the two
+    The commit that last changed the file must be the child of the one that it names. Otherwise commits between the two
     would never be judged."""
     try:
         with open(os.path.join(HERE, "base"), encoding="ascii") as file:
@@ -242,7 +245,7 @@ def find_base():
 
 
 def changed_paths(base):
-    """As in tests/tools/dependencies.py."""
+    """See tests/tools/dependencies.py."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
     import dependencies
     return dependencies.changed_since(base)
@@ -251,7 +254,8 @@ def changed_paths(base):
 # The run.
 
 def run_command(command):
-    """What it printed, its exit status, and the processor seconds that it and what it waited for took."""
+    """What the command printed, its exit status, and the processor time in seconds of it and the processes it waited
+    for."""
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as process:
         text = process.stdout.read()
@@ -261,7 +265,7 @@ def run_command(command):
 
 
 def run_step(name, base):
-    """Its Result, what it printed, and its processor seconds."""
+    """The step's Result, what it printed, and its processor time in seconds."""
     step, result, texts, seconds = STEPS[name], Result(), [], 0
     if step.build:
         remove_reports(step.build)
@@ -274,7 +278,7 @@ def run_step(name, base):
 
 
 def run_steps(steps, base):
-    """{step: Result}. Prints what each has printed when it ends. A step whose build has failed is not run."""
+    """{step: Result}. Prints the output of each step when it ends. A step whose build failed is not run."""
     results, minutes, running, waiting = {}, {}, {}, list(steps)
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -302,13 +306,13 @@ def run_steps(steps, base):
 
 
 def unlisted(step, skipped, table):
-    """Those that skips.tsv does not name for this step."""
+    """The skipped checks that skips.tsv does not list for this step."""
     known = [pattern for of, pattern, _ in table if step in of.split()]
     return [name for name in skipped if not any(re.match(pattern, name) for pattern in known)]
 
 
 def judge(results, skips):
-    """Prints what has to be known of these {step: Result}. Returns whether all is well."""
+    """Prints what there is to know about these {step: Result}. Returns whether all is well."""
     total = Result()
     for step, result in results.items():
         result.failed += ["a skip that .ci/skips.tsv does not list: " + name

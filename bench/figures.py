@@ -55,7 +55,7 @@ def ratio(value):
 
 
 def machine(name):
-    """The machine, the date and the command of a report, as the last line of a region."""
+    """A report's machine, date and command, as the last line of a region."""
     source, where = load(name), load(name)["machine"]
     return "%s, %d cores, %s; files of %s in the page cache, best of %d; [%s.json](%s.json), `%s`." % (
         where["cpu"], where["cores"], where["date"], source["size"], source["rounds"], name,
@@ -217,7 +217,7 @@ def pages():
 
 
 def fill(check=False):
-    """Fills all pages, or only looks. The pages that differed, and how many places there are."""
+    """Fills all pages, or only checks them. Returns the pages that differed, and how many places there are."""
     differ, places = [], 0
     for path in pages():
         text = path.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-// make_input KIND SIZE OUT: writes a CSV file of that kind, with a header and whole records. It is at most one record
-// shorter than SIZE. The records repeat every 16 MiB. KIND is the name of a sample, or `giant`: a single quoted record
-// with newlines takes up more than half of the file.
+// make_input KIND SIZE OUT: writes a CSV file of that kind, with a header and whole records, at most one record shorter
+// than SIZE. The records repeat every 16 MiB. KIND is the name of a sample, or `giant`: a single quoted record with
+// newlines takes up more than half of the file.
 #include <algorithm>
 #include <exception>
 #include <fstream>

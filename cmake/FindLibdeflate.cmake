@@ -1,5 +1,5 @@
-# Defines the target Libdeflate::libdeflate, with the static library where there is one, as FindNettle.cmake does. Not
-# every distribution has the CMake package of libdeflate.
+# Defines the target Libdeflate::libdeflate, with the static library if there is one, as FindNettle.cmake does. Not
+# every distribution has libdeflate's CMake package.
 find_path(Libdeflate_INCLUDE_DIR libdeflate.h)
 find_library(Libdeflate_LIBRARY NAMES libdeflate.a deflate)
 include(FindPackageHandleStandardArgs)

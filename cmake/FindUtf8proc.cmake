@@ -1,5 +1,5 @@
-# Defines the target Utf8proc::utf8proc, with the static library where there is one, as FindNettle.cmake does. Not every
-# distribution has the CMake package of utf8proc.
+# Defines the target Utf8proc::utf8proc, with the static library if there is one, as FindNettle.cmake does. Not every
+# distribution has utf8proc's CMake package.
 find_path(Utf8proc_INCLUDE_DIR utf8proc.h)
 find_library(Utf8proc_LIBRARY NAMES libutf8proc.a utf8proc)
 include(FindPackageHandleStandardArgs)

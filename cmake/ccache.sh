@@ -1,11 +1,11 @@
 #!/bin/sh
-# A launcher of compilers: ccache, with precompiled headers of Clang so that other clones can use what is compiled with
-# them.
+# A compiler launcher: ccache, with Clang's precompiled headers stored such that other clones can use what was compiled
+# with them.
 #
-# Such a header has paths of its clone in it. So its bytes differ from clone to clone, ccache would find nothing in
-# another one, and a header from the cache would be of use in its own clone alone. Here the header is made anew each
-# time, and beside it a sum of all files that it was made of; with CCACHE_PCH_EXTSUM ccache goes by the sum. ccache does
-# not look into what -Xclang passes on: the path of the header's text is made relative here.
+# A precompiled header contains paths of its clone, so its bytes differ from clone to clone. ccache would find nothing
+# compiled in another clone, and a cached header would be useful only in its own clone. Here the header is rebuilt each
+# time, and a checksum of all files that went into it is stored beside it; with CCACHE_PCH_EXTSUM ccache compares the
+# checksum. ccache does not examine what -Xclang passes on, so the path of the header's source is made relative here.
 case " $* " in
 *" -emit-pch "*) ;;
 *)
@@ -25,6 +25,6 @@ while [ $# -gt 1 ]; do
     esac
     shift
 done
-# The two files that CMake has written name paths of the clone. What they include is in the list, too.
+# The two files written by CMake contain paths of the clone. The files that they include are in the list too.
 sed -e 's/^[^ ]*://' -e 's/\\$//' "$dependencies" | tr ' ' '\n' | grep -v -e '^$' -e cmake_pch | xargs cat |
     sha256sum >"$header.sum"

@@ -1,5 +1,5 @@
-# Installs in components: `cleave`, the command; `dev`, the library for other programs; `shared`, the shared library,
-# where it is built.
+# Installs in components: `cleave`, the command; `dev`, the library for other programs; `shared`, the shared library, if
+# it is built.
 include(CMakePackageConfigHelpers)
 
 # Installs the changelog and the licence in the folder of each package, and its lintian overrides.

@@ -1,6 +1,6 @@
-# CPack runs this on the files to pack, so that the same sources give the same packages: folders are as readable as
-# files, whatever the umask, and every time is SOURCE_DATE_EPOCH or the time of the newest changelog entry
-# (https://reproducible-builds.org/specs/source-date-epoch/).
+# CPack runs this on the files to be packed, so that the same sources always give the same packages: folders get the
+# same permissions as files, whatever the umask, and every time is SOURCE_DATE_EPOCH or the time of the newest changelog
+# entry (https://reproducible-builds.org/specs/source-date-epoch/).
 execute_process(COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -type d -exec chmod 755 {} + COMMAND_ERROR_IS_FATAL ANY)
 if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
     execute_process(COMMAND date -d ${CPACK_CHANGELOG_DATE} +%s OUTPUT_VARIABLE epoch OUTPUT_STRIP_TRAILING_WHITESPACE

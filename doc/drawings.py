@@ -4,7 +4,7 @@
   doc/drawings.py            write the pictures into doc/internals
   doc/drawings.py --check    fail if they differ from what this program draws
 
-Text is text, so that it can be searched and read aloud. Each picture has a background of its own, light or dark as the
+Text stays text, so it can be searched and read aloud. Each picture has its own background, light or dark like the
 reader's theme, so it is readable on any page.
 """
 import argparse
@@ -13,7 +13,7 @@ import sys
 from xml.sax.saxutils import escape
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "internals"
-WIDTH = 800  # the most that a page shows without scaling
+WIDTH = 800  # the largest width that a page shows without scaling
 
 STYLE = """\
   text { font-family: system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; font-size: 12px; fill: #1f2328 }

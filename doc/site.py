@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds the documentation as a site of static HTML, in build/docs/site.
 
-  site.py        needs mkdocs-material and mandoc: run it by ./dev docs
+  site.py        needs mkdocs-material and mandoc: run it with ./dev docs
 
-The site has every page of doc/, the README.md files and the manual pages. They are copied to build/docs/source with the
-files that they link to, in the folders of the repository, so links stay as they are. A warning of mandoc or mkdocs
-fails the build, and so does a link of a finished page to a file or an anchor that the site lacks.
+The site consists of every page of doc/, the README.md files and the manual pages. They are copied to build/docs/source
+with the files that they link to, in the folders of the repository, so links stay as they are. A warning from mandoc or
+mkdocs fails the build, and so does a link in a finished page to a file or an anchor that the site lacks.
 """
 import html.parser
 import os
@@ -69,7 +69,8 @@ def pages():
 
 
 def copy(path):
-    """Copies a page, and the files that it links to. A link to a folder leads to its README.md, or is only text."""
+    """Copies a page, and the files that it links to. A link to a folder becomes a link to its README.md, or plain
+    text."""
     text = (ROOT / path).read_text(encoding="utf-8")
 
     def adapted(match):
@@ -87,10 +88,10 @@ def copy(path):
 
     written = SOURCE / path
     written.parent.mkdir(parents=True, exist_ok=True)
-    parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", text, flags=re.M | re.S)   # code is at the odd places
+    parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", text, flags=re.M | re.S)   # code is at the odd indices
     parts[::2] = [LINK.sub(adapted, part) for part in parts[::2]]
     parts[1::2] = [re.sub(r"^( *```\w+) (\S+)$", r'\1 title="\2"', part, flags=re.M) for part in parts[1::2]]
-    wide = "---\nhide: [navigation]\n---\n\n" if path == Path("README.md") else ""   # there is nothing beside it
+    wide = "---\nhide: [navigation]\n---\n\n" if path == Path("README.md") else ""   # no pages beside it to list
     written.write_text(wide + "".join(parts), encoding="utf-8")
 
 
@@ -101,7 +102,7 @@ def render_manual(page):
     if done.returncode != 0 or done.stderr:
         sys.exit("mandoc: %s" % (done.stderr or "exit status %d" % done.returncode))
     title = "%s(%s)" % (page.stem, page.suffix[1:])
-    # Empty lines would end the block of HTML. Where they have a meaning, in <pre>, a character stands for them.
+    # Empty lines would end the HTML block. In <pre>, where they have a meaning, a character reference stands for them.
     body = re.sub(r"<pre>.*?</pre>", lambda match: match[0].replace("\n", "&#10;"), done.stdout, flags=re.S)
     body = re.sub(r"\n\s*\n", "\n", body)
     path = Path("man") / (page.name + ".md")
@@ -122,7 +123,7 @@ def nav(markdown, manual):
     guide = sorted((path for path in markdown if path.parts[:2] == ("doc", "guide")),
                    key=lambda path: (linked.index(path) if path in linked else len(linked), path))
     internals = [path for path in markdown if path.parts[0] == "doc" and path not in guide + index]
-    # READMEs of deeper folders are reached by links.
+    # Links lead to the READMEs of deeper folders.
     first = [path for path in markdown if len(path.parts) == 1 and path != Path("README.md")]
     others = [path for path in markdown if len(path.parts) == 2 and path.parts[0] not in ("doc", ".ci")]
     lines = ["nav:", "  - cleave: README.md", *group("Guide", index + guide)]

@@ -24,19 +24,19 @@ import sys
 PAGE_OF_GROUP = {"Records": "cleave-redaction(7)", "Dialect": "cleave-dialects(7)",
                  "Malformed input": "cleave-dialects(7)", "Machine": "cleave(1)", "Other": "cleave(1)"}
 PAGE_OF_OPTION = dict.fromkeys(["memory-manager", "device", "device-memory", "explain"], "cleave-redaction(7)")
-# The group Machine is the subject of this verb.
+# For this verb, the group Machine is the main subject.
 OWN_GROUPS = {"info": ["Machine"]}
-# The help lists the kernels of its processor only.
+# The help lists only the kernels of the machine's processor.
 WORDS_OF_PAGE = {"kernel": "the instruction set to scan with [fastest]"}
 REGION = re.compile(r'^(\.\\" options: ([^\n]+)\n)(.*?)(^\.\\" end of options\n)', re.M | re.S)
 
-Option = collections.namedtuple("Option", "letter name value help group")     # "" where there is none
+Option = collections.namedtuple("Option", "letter name value help group")     # "" if there is none
 
 
 def options_of(text):
     """The options in the help of a verb, in order."""
     found, group = [], ""
-    text = re.sub(r"\n {28,}(?=\S)", " ", text)      # lines that go on
+    text = re.sub(r"\n {28,}(?=\S)", " ", text)      # continuation lines
     for line in text.splitlines():
         if re.fullmatch(r"\S.*:", line):
             group = line[:-1]
@@ -63,7 +63,7 @@ def roff(text):
 
 
 def listed(verb, options):
-    """The lines of a list, the options of each page together."""
+    """The lines of a list, with the options grouped by page."""
     lines = []
     for page in dict.fromkeys(home(verb, option) for option in options):
         name, _, section = page.partition("(")
@@ -80,7 +80,7 @@ def listed(verb, options):
 
 
 def filled(text, verb, options):
-    """The text of a page with its lists as they should be."""
+    """The text of a page with its lists brought up to date."""
     def fill(region):
         begin, group, _, end = region.groups()
         those = [option for option in options if option.group == group and home(verb, option) != page_of(verb)]

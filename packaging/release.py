@@ -49,7 +49,7 @@ class Artefact(NamedTuple):
 
 
 def expand(text):
-    """The texts that result from replacing each {...,...} with each of its words."""
+    """The strings that result from replacing each {...,...} with each of its words."""
     match = re.search(r"\{([^}]*)\}", text)
     if not match:
         return [text]

@@ -96,7 +96,7 @@ def debian_libraries(rows=(*LIBRARIES.values(), GCC)):
 
 
 def header_libraries():
-    """The libraries in the static library. Its users link the others themselves."""
+    """The libraries in the static library. Its users link the other libraries themselves."""
     return debian_libraries([LIBRARIES["nlohmann"], LIBRARIES["xxhash"]])
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Lists wordings that a native reader stumbles over, by folder: a help for whoever edits the texts, and no test.
+"""Lists wordings that a native reader stumbles over, by folder: an aid for editing the texts, not a test.
 
   prose.py [--list] [PATH...]     [the whole tree]
 
-Each pattern finds a habit, and some sentences that are right. --list prints each place.
+Each pattern finds a habit, and also some sentences that are right. --list prints each occurrence.
 """
 import argparse
 import collections
@@ -29,7 +29,7 @@ COMMENT = re.compile(r"^\s*(?://|#|\*|/\*|\"\"\")|\s//\s")
 
 
 def lines_of(path):
-    """(number, text) of the lines of prose: all of a page, the comments of a program."""
+    """(number, text) of each line of prose: all lines of a page, the comments of a program."""
     text = (ROOT / path).read_text(errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
         if Path(path).suffix in TEXT or COMMENT.search(line):

@@ -22,7 +22,7 @@ def drop(path: Path) -> None:
 
 
 def setting_of(path: Path) -> Path | None:
-    """The kernel's file with the read-ahead setting of the file's device."""
+    """The kernel's setting for the read-ahead of the file's device, as a file."""
     device = path.stat().st_dev
     block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
     for folder in (block, block.parent):

@@ -18,7 +18,7 @@ KERNELS = ("./dev bench-kernels",)
 
 
 def ceiling(bench: Bench) -> None:
-    """count and offsets against a loop that only reads, and against the loop of 2021."""
+    """count and offsets, compared with a loop that only reads and with the loop of 2021."""
     for kind in ("plain", "quoted"):
         path = bench.input(kind)
         size, records = path.stat().st_size, bench.records(path)

@@ -14,7 +14,7 @@ from .tools import splitters
 
 SLOW_SIZE = 256 << 20  # for tools that would take minutes on more
 PIECE_SIZE = 100 << 20
-CLONE_SIZE = 2 << 30  # 1 % of a tenth of it has possible cuts at every position within a file system block
+CLONE_SIZE = 2 << 30  # in 1 % of a tenth of it, every position within a file system block is a possible cut
 
 
 def writer(bench: Bench, path: Path, name: str, *options: object) -> Contestant:

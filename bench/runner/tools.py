@@ -27,7 +27,7 @@ class Tool:
     counts: tuple[tuple[str, Command], ...] = ()  # suffix of the name in the row, and the command
     split: SplitCommand | None = None
     selects: tuple[tuple[str, SelectCommand], ...] = ()  # suffix of the name in the row, and the command
-    masks: tuple[tuple[str, Command], ...] = ()  # the same; masks as stage_rows.MASK says, to standard output
+    masks: tuple[tuple[str, Command], ...] = ()  # the same; masks according to stage_rows.MASK, to standard output
     partition: SelectCommand | None = None  # writes one file per value of the column
     pseudo: SelectCommand | None = None  # replaces the values of the columns with tokens
     is_slow: bool = False  # gets a smaller file
@@ -71,7 +71,7 @@ MILLER_SUBSTR = (
     'if ($status == "public") {$mail = substr(@stars, 0, strlen($mail) - 1)}'
 )
 MODULE_PARTITIONS = ("duckdb",)  # peers/MODULE_partition.py FILE OUT COLUMN creates folders named COLUMN=VALUE
-MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT masks as stage_rows.MASK says
+MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT masks according to stage_rows.MASK
 
 TOOLS = (
     Tool(
@@ -188,7 +188,7 @@ def selectors(bench: Bench, path: Path, columns: str, is_slow: bool = False) -> 
 
 
 def maskers(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]:
-    """Every tool that can mask as stage_rows.MASK says, into one file."""
+    """Every tool that can mask according to stage_rows.MASK, into one file."""
     found = []
     for tool, program in present(bench, is_slow, lambda tool: bool(tool.masks) or tool.module in MODULE_MASKS):
         if tool.module in MODULE_MASKS:

@@ -168,7 +168,7 @@ ImportedStrings& ImportedStrings::operator=(ImportedStrings&& other) noexcept {
 
 ImportedStrings::~ImportedStrings() { release(); }
 
-// The producer may reuse the memory immediately, so none of our work may still be reading it.
+// The producer may reuse the memory immediately, so all of our work that reads it must be done.
 void ImportedStrings::release() noexcept {
     if (array_.release == nullptr) return;
     {

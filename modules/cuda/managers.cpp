@@ -160,7 +160,7 @@ public:
         const bool is_of_device = given->space == CLEAVE_MEMORY_DEVICE;
         int zeroed = 0;
         if (given->is_secret) {
-            if (!is_of_device) zeroed = wait_for(stream);  // then no work uses the memory any more
+            if (!is_of_device) zeroed = wait_for(stream);  // from here on no work uses the memory
             const int cleared = clear(given->space, memory.pointer, memory.size, stream);
             if (zeroed == 0) zeroed = cleared;
             // cudaFree() is not documented to wait.

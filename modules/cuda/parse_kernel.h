@@ -65,8 +65,8 @@ __device__ __forceinline__ std::uint32_t equal_bytes(std::uint32_t word, std::ui
 struct ThreadBytes {
     std::uint32_t words[16];
 
-    // A bit for each byte. A dot product moves the bits of a word's four bytes to their places, and adds them to the
-    // bits of the previous word: 8 bits, times 0x80.
+    // A bit for each byte. A dot product moves the bits of a word's four bytes into position, and adds them to the bits
+    // of the previous word: 8 bits, times 0x80.
     __device__ __forceinline__ std::uint64_t equal(std::uint8_t byte) const {
         std::uint32_t halves[2];
 #pragma unroll
@@ -99,8 +99,7 @@ __device__ __forceinline__ std::uint64_t prefix_xor(std::uint64_t bits) {
 // Marks the bytes that follow a marked byte. `first` says whether the byte before the first one is marked.
 __device__ __forceinline__ std::uint64_t after(std::uint64_t mask, bool first) { return mask << 1 | (first ? 1 : 0); }
 
-// The masks of a thread. The results of functions such as separators() depend on whether the thread begins inside
-// quotes, which `inside` says.
+// The masks of a thread. Functions such as separators() are told by `inside` whether the thread begins inside quotes.
 class StepMasks {
 public:
     // `previous` is the byte before, unless `is_first` says that there is none. Bytes at `valid` and beyond are
@@ -279,8 +278,8 @@ __global__ void __launch_bounds__(kParseThreads, 5) parse_kernel(const __grid_co
     const TileFunction function{tile_flips, {counts_of_local(all[0]), counts_of_local(all[1])}};
     if (thread == 0) publish(job.states, tile, function);
 
-    // Most tiles begin outside quotes. The output for that case is gathered before it is known whether this one does,
-    // which gives earlier tiles time to publish.
+    // Most tiles begin outside quotes. The output for that case is gathered before it is known whether this tile does.
+    // Meanwhile earlier tiles have time to publish.
     const auto gather = [&](int h) {
         const bool inside = begins_inside != (h != 0);
         const bool gathers_ends = (all[h] >> 16) <= ParseShared::kEndRoom;

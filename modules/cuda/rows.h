@@ -221,7 +221,7 @@ DeviceStrings make_in_two_passes(Device& device, const Columns<Functor>& columns
                : maker.template in_two_passes<LongRows>();
 }
 
-// As for one pass, bound() must be a true upper bound.
+// As with one pass, bound() must be a true upper bound.
 template <class Functor>
 DeviceStrings make_and_trim(Device& device, const Columns<Functor>& columns, std::int32_t rows,
                             const Functor& functor) {

@@ -134,8 +134,9 @@ private:
 
     struct Chunk {
         Bounds bounds[kStrips];
-        std::uint32_t skew[kColumns > 0 ? kColumns : 1];  // added to the start of a value, gives its place in the stage
-        std::uint32_t is_staged;                          // 1 or 0
+        std::uint32_t
+            skew[kColumns > 0 ? kColumns : 1];  // added to the start of a value, gives its position in the stage
+        std::uint32_t is_staged;                // 1 or 0
     };
 
     // The current chunk, which is in shared memory or being copied there, and the next one, whose bounds are known.

@@ -26,7 +26,7 @@ __device__ __forceinline__ std::uint32_t shared_lead(const std::uint8_t* from) {
 }
 
 // Starts copying `size` bytes, from index `from` of the array onwards, with one warp. `area` must be aligned to 16
-// bytes. The array has `count` bytes. Returns the number that, added to the index of a byte, gives its place in the
+// bytes. The array has `count` bytes. Returns the number that, added to the index of a byte, gives its position in the
 // area, modulo 2^32. copy_16_async() says when the bytes are visible.
 __device__ __forceinline__ std::uint32_t copy_to_shared(std::uint8_t* area, const std::uint8_t* array,
                                                         std::uint32_t count, std::int32_t from, std::uint32_t size,

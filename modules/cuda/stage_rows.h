@@ -3,8 +3,8 @@
 //
 // The device handles the common cases and leaves the rest to the CPU. A page is odd if one of its records has a
 // different number of fields or is too long, if a new value needs quotes or escapes that the field did not have, or if
-// the only column of a record becomes empty and the dialect has no quotes. The CPU processes the whole of an odd page:
-// it finds the fault, or writes what the device could not.
+// the only column of a record becomes empty and the dialect has no quotes. The CPU processes all of an odd page: it
+// finds the fault, or writes what the device could not.
 //
 // Quotes in a value are doubled in its field. They are undoubled into the scratch memory of the page, at the position
 // of the field: a value is never longer than its field.
@@ -160,7 +160,7 @@ private:
     __device__ __forceinline__ void set_odd() const { atomicOr(odd, 1U); }
 
     // Threads of a warp that count the same event combine their counts first, and blocks use separate copies of the
-    // counters as far as there are enough, because additions to the same word are serialised.
+    // counters as long as there are enough, because additions to the same word are serialised.
     __device__ __forceinline__ void count_event(std::uint32_t counter) const {
         const unsigned together = __match_any_sync(__activemask(), counter);
         if (static_cast<int>(threadIdx.x % 32) + 1 != __ffs(together)) return;

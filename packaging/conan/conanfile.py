@@ -60,7 +60,7 @@ class Cleave(ConanFile):
 
     def generate(self):
         dependencies = CMakeDeps(self)
-        for name in ("libdeflate", "nettle", "utf8proc"):  # cmake/Find*.cmake finds these
+        for name in ("libdeflate", "nettle", "utf8proc"):  # cmake/Find*.cmake finds these without Conan
             dependencies.set_property(name, "cmake_find_mode", "none")
         dependencies.generate()
         toolchain = CMakeToolchain(self)
@@ -70,7 +70,7 @@ class Cleave(ConanFile):
         toolchain.generate()
 
     def has_shared(self, name):
-        """Whether that library is shared. If the system provides it, Conan cannot tell."""
+        """Whether that library is shared. If it comes from the system, Conan cannot tell."""
         return any(dependency.ref.name == name and dependency.options.get_safe("shared")
                    for dependency in self.dependencies.host.values())
 

@@ -1,6 +1,6 @@
 // memcpy(), memmove(), memset(), memchr(), memcmp() and bcmp() for the portable command, with 16-byte vectors, which
-// every x86-64 and arm64 processor has. musl's versions work in words, and compiler-rt's bcmp() in bytes: with them,
-// selecting columns takes twice as long.
+// every x86-64 and arm64 processor has. musl's versions work a word at a time, and compiler-rt's bcmp() a byte at a
+// time: with them, selecting columns takes twice as long.
 //
 // Short runs need no loop: a run of 16 to 32 bytes consists of its first vector and its last, which may overlap, a run
 // up to 64 of its first two and last two, and so on. All of such a run is loaded before anything is stored, so the same
@@ -109,7 +109,7 @@ inline void move(std::uint8_t* to, const std::uint8_t* from, std::size_t size) {
     if (size <= 2 * kVector) return move_vectors<1>(to, from, size);
     if (size <= 4 * kVector) return move_vectors<2>(to, from, size);
     if (size <= 8 * kVector) return move_vectors<4>(to, from, size);
-    // Whole steps, and the rest at the other end, which is loaded before any step is stored.
+    // Moves whole steps, then the rest at the other end, which is loaded before any step is stored.
     if (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) >= size) {
         const Step last = load_step(from + size - kStep);
         for (std::size_t done = 0; done < size - kStep; done += kStep) store_step(to + done, load_step(from + done));

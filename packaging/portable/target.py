@@ -18,7 +18,7 @@ ROOT = HERE.parents[1]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cleave"
 OUT = ROOT / "build/dist"
 ZIG_VERSION = "0.17.1"
-GLIBC = "2.28"   # the oldest version with which programs run
+GLIBC = "2.28"   # the oldest version on which the programs run
 # The compiler's target for each archive.
 TARGETS = {"x86_64-musl": "x86_64-linux-musl", "aarch64-musl": "aarch64-linux-musl",
            "x86_64": "x86_64-linux-gnu." + GLIBC, "aarch64": "aarch64-linux-gnu." + GLIBC}

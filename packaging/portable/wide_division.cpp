@@ -1,6 +1,6 @@
-// Division of 128-bit numbers for the command that is linked with glibc. The compiler's own library has it in one
-// object with copies of memcpy() and related functions: a program that links the division gets these too, and they
-// displace glibc's versions, which are tuned to the processor. With the copies, `split --by` takes 1.2 times as long.
+// 128-bit division for the command that is linked with glibc. The compiler's own library has it in one object with
+// copies of memcpy() and related functions. A program that links the division gets these copies too, and they replace
+// glibc's versions, which are tuned to the processor. With the copies, `split --by` takes 1.2 times as long.
 //
 // Most numbers fit in 64 bits. Others are divided bit by bit: the remainder so far is shifted to take in the next bit
 // of the dividend, and if the divisor fits, it is subtracted and the bit of the quotient is 1. This takes 128 steps.

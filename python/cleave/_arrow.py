@@ -38,7 +38,7 @@ def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
 
 
 def _placed(page: Page, message: str) -> InputError:
-    """An error from the page's stream, with the place in the input."""
+    """An error from the page's stream, with the position in the input."""
     fault = page.format.find_no_text(page.data[page.header_size :])
     if fault is not None:
         return page.error("bytes that are not UTF-8", page.header_size + fault)

@@ -1,7 +1,7 @@
 """The exceptions of cleave.
 
-If a system call fails, an ``OSError`` is raised (for which the command's exit status is 1); if there is too little
-memory, a ``MemoryError``.
+If a system call fails, an ``OSError`` is raised (for which the command's exit status is 1); if memory runs out, a
+``MemoryError``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UsageError(Error, ValueError):
 class RuleError(UsageError):
     """A rule, a list of columns or a key that cannot be used.
 
-    ``text[place:]`` is where the fault begins, in bytes; ``origin`` says where the text was given.
+    ``text[place:]`` is where the fault begins, in bytes; ``origin`` says where the rule, list or key was given.
     """
 
     origin: str
@@ -48,7 +48,7 @@ class InputError(Error, ValueError):
     """The input is malformed, or its format is not supported.
 
     ``byte`` is an offset in the input, from 0. ``record`` counts from 1 after the header, and is 0 in the header. Both
-    are ``None`` if the error has no place.
+    are ``None`` if the error has no position.
     """
 
     exit_code = 3
@@ -67,7 +67,7 @@ class InputError(Error, ValueError):
 
 
 class OpenQuoteError(InputError):
-    """A quote is still open at the end of the input; the place is where it opens."""
+    """A quote is still open at the end of the input; the position is where it opens."""
 
 
 class InputChangedError(Error):

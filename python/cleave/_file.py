@@ -75,7 +75,7 @@ class File:
 
     @property
     def dialect(self) -> Dialect:
-        """What the bytes mean."""
+        """How the bytes are interpreted."""
         return Dialect(**self._native.dialect())
 
     @property

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """A place in the input."""
+    """A position in the input."""
 
     byte: int
     """Offset from the start of the input."""
@@ -46,7 +46,7 @@ class Dialect(NamedTuple):
 
 
 class Check(NamedTuple):
-    """What a file contains, and what is unusual in it: counts, and the place of the first of each."""
+    """What a file contains, and what is unusual in it: counts, and the position of the first occurrence of each."""
 
     sound: bool
     """Whether no quote is left open, and all records have the same number of fields."""

@@ -59,7 +59,7 @@ class Source:
 
     @staticmethod
     def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
-        """The present version of the input. Raises what the file system raises if the input does not exist. Raises
+        """The present version of the input. Raises what the file system raises if the input does not exist, and
         UsageError for a local path that is not a plain file, such as a pipe, because it has no ranges."""
         text = os.fspath(path)
         options = dict(storage_options or {})
@@ -302,7 +302,8 @@ class Piece:
                 start, rest = start + size, data[size:]
 
     def _size_of_records(self, data: bytes) -> int:
-        """The size of the whole records at the start of ``data``, except the last one, which may continue after it."""
+        """The size of the whole records at the start of ``data``, except for the last one, which may continue after
+        it."""
         file = self.format.open(self.header + data, lenient=True)
         records = file.records
         if records < 2:

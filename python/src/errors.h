@@ -9,7 +9,7 @@
 
 namespace cleave::python {
 
-// An InputError, and how many records the header takes up, if known.
+// An InputError, and the number of records in the header, if known.
 struct PlacedError {
     InputError error;
     bool is_open_quote = false;

@@ -36,7 +36,7 @@ void append(Pieces& pieces, const Piece& piece) {
     pieces.records.push_back(piece.records);
 }
 
-// Only a limited number of files can be mapped at once; the others are read with pread().
+// Only a limited number of files can be mapped at once; the rest are read with pread().
 Input open_input(const std::string& path) {
     struct stat status;
     const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -79,8 +79,8 @@ Execution File::execution() const {
     return execution;
 }
 
-// Calls work() without the GIL, one call at a time. This thread does work that is short and does not wait for a stream
-// itself: starting a second thread, so that this one can check for signals, takes a tenth of a millisecond.
+// Calls work() without the GIL, one call at a time. If the work is short and does not wait for a stream, this thread
+// does it itself: starting a second thread, so that this one can check for signals, takes a tenth of a millisecond.
 template <class Work>
 void File::run(const Work& work, Length length) {
     std::unique_lock lock(mutex_, std::defer_lock);

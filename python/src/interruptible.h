@@ -13,7 +13,7 @@
 
 namespace cleave::python {
 
-// How often the interpreter is asked whether there are signals.
+// How often to ask the interpreter whether there are signals.
 constexpr std::chrono::milliseconds kPatience{50};
 
 // Calls work() in its own thread, without the GIL, and waits for it. If a Python signal handler raises an exception in

@@ -23,7 +23,7 @@ def make_csv(records: int, seed: int = 1) -> bytes:
 
 
 def rows_of(data: bytes) -> list[list[str]]:
-    """By Python's csv."""
+    """The rows as Python's csv reads them."""
     return list(csv.reader(io.StringIO(data.decode(), newline="")))
 
 

@@ -18,7 +18,7 @@ import cleave
 
 
 def oracle(data: bytes, columns: list[int]) -> dict[tuple[str, ...], list[list[str]]]:
-    """The records of each value, in order of the first ones, by Python's csv."""
+    """The records of each value as Python's csv reads them, in the order of their first records."""
     groups: dict[tuple[str, ...], list[list[str]]] = {}
     for row in rows_of(data)[1:]:
         groups.setdefault(tuple(row[column] for column in columns), []).append(row)
@@ -190,7 +190,7 @@ def test_a_file_that_is_rewritten_raises(path: Path, data: bytes) -> None:
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """A file of 200 MB in whose every record another value stands than in the one before."""
+    """A 200 MB file in which every record has a different value from the previous one."""
     path = tmp_path / "large.csv"
     part = b"".join(b"%d,%s\n" % (i % 7, b"x" * 40) for i in range(70_000))
     with open(path, "wb") as file:

@@ -159,7 +159,7 @@ def test_a_stream_is_read_once(tmp_path: Path) -> None:
     os.close(reader)
     columns = f.select("id")
     with pytest.raises(cleave.UsageError, match="stream"):
-        f.select("name")  # it would take records from the first one
+        f.select("name")  # it would take records starting with the first one
     assert table(columns).num_rows == 100
     with pytest.raises(cleave.UsageError, match="stream"):
         table(columns)
@@ -184,7 +184,7 @@ def test_batches_outlive_everything(data: bytes) -> None:
     expected = batch.to_pydict()
     del reader
     gc.collect()
-    copy.clear()  # nobody uses its buffer any more
+    copy.clear()  # nothing uses its buffer any more
     assert batch.to_pydict() == expected
 
 

@@ -1,5 +1,5 @@
-"""What the readers of engines do before and beside the engines: patterns of paths, and places in errors. With the real
-engines: tests/system/reach.
+"""What the readers for engines do before and beside the engines: path patterns, and positions in errors.
+tests/system/reach has tests with the real engines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def test_patterns(tmp_path: Path) -> None:
     assert expanded("a*.csv") == expanded("a?.csv") == expanded("a[12].csv") == ["a1.csv", "a2.csv"]
     assert expanded("[ab]1.csv") == ["a1.csv", "b1.csv"]
     assert expanded("b[1].csv") == ["b1.csv"]
-    assert expanded("c[9].csv") == ["c[9].csv"]  # the name of a file that the pattern does not match
+    assert expanded("c[9].csv") == ["c[9].csv"]  # a file whose name the pattern does not match
     assert expanded("d?.csv") == ["d?.csv"]
     for url in (f"file://{tmp_path}/a?.csv", f"file:{tmp_path}/a?.csv"):
         assert [Path(path).name for path in dask._expand(url, None)] == ["a1.csv", "a2.csv"]

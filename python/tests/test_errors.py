@@ -15,11 +15,11 @@ from conftest import make_csv
 
 import cleave
 
-TIMEOUT_S = 120  # of what takes seconds: what lasts longer hangs, however busy the machine is
+TIMEOUT_S = 120  # for work that takes seconds: anything longer has hung, however busy the machine is
 
 
 def run_script(script: str, path: Path) -> str:
-    """What it prints."""
+    """What the script prints."""
     run = subprocess.run(
         [sys.executable, "-c", script, path], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
@@ -27,7 +27,7 @@ def run_script(script: str, path: Path) -> str:
     return run.stdout
 
 
-# A file that is cut to nothing again and again while it is used, until one of the uses has noticed.
+# A file is repeatedly truncated to nothing while it is used, until one of the uses notices.
 TRUNCATED = """
 import faulthandler, os, sys, threading, cleave
 faulthandler.enable()
@@ -134,7 +134,7 @@ def test_ctrl_c_ends_a_long_call(tmp_path: Path) -> None:
     assert run_script(INTERRUPTED, path).split() == ["interrupted", "100"]
 
 
-# One signal a round, at a random moment. It may come between two calls, where it is Python's own affair.
+# One signal per round, at a random moment. It may come between two calls, where Python itself handles it.
 INTERRUPTED_SCAN = """
 import os, random, sys, threading, time, signal, traceback, cleave
 f = cleave.open(sys.argv[1], threads=1)
@@ -165,7 +165,8 @@ def test_after_ctrl_c_the_file_can_be_used(tmp_path: Path) -> None:
     assert printed.split() == ["10", str(expected.records), str(expected.split(n=2)[0].start)]
 
 
-# The interpreter takes its lock from no thread here: one that counts gets it only from a call that gives it up.
+# The interpreter does not take its lock away from any thread here: a thread that counts gets it only from a call that
+# releases it.
 OTHER_THREADS = """
 import sys, threading, time, cleave
 sys.setswitchinterval(1000)
@@ -190,7 +191,7 @@ print(most)
 
 
 def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
-    """The interpreter's lock is given up: a thread counts while another one scans."""
+    """The interpreter lock is released: a thread counts while another one scans."""
     path = tmp_path / "in.csv"
     path.write_bytes(make_csv(2000) * 400)
     most = int(run_script(OTHER_THREADS, path))
@@ -306,7 +307,7 @@ def test_a_file_has_one_descriptor(tmp_path: Path) -> None:
 def test_a_key_takes_no_pipe_and_closes_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
     monkeypatch.setattr(os, "close", closed.append)
-    monkeypatch.setattr(os, "pipe", None)  # its room for bytes may be less than a key
+    monkeypatch.setattr(os, "pipe", None)  # a pipe may hold fewer bytes than a key has
     f = cleave.open(b"a\n1\n")
     largest = bytes(range(256)) * 256
     f.select("a", redact={"a": "hmac(k)"}, keys={"k": largest, "other": largest[:32]})

@@ -1,4 +1,5 @@
-"""The classes of the extension module, used as no one should: that raises, and does not end the process."""
+"""The classes of the extension module, used as they never should be: this raises errors, and does not end the
+process."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def public_functions() -> Iterator[tuple[str, Any]]:
 
 
 def test_what_users_see_is_of_python() -> None:
-    """Signatures that Python can tell, and nothing of the extension module in them."""
+    """Python can tell the signatures, and they mention nothing of the extension module."""
     seen = dict(public_functions())
     assert {"Summary.text", "Summary.of_text", "Cut.find", "File.split", "scan.", "plan."} <= seen.keys()
     for name, function in seen.items():
@@ -164,7 +165,7 @@ def test_pieces_outlive_their_file() -> None:
     gc.collect()
     assert len(pieces.starts) > 1
     assert all(pieces.key(i) is not None for i in range(len(pieces.starts)))
-    ranges: Any = pieces.ranges(0)  # the stub of memoryview knows one dimension
+    ranges: Any = pieces.ranges(0)  # the type stub of memoryview has only one dimension
     assert sum(size for _, size in ranges.tolist()) == pieces.lengths[0]
     with pytest.raises(cleave.UsageError, match="not within the input"):
         other.gather(pieces, 0)

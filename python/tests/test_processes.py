@@ -1,4 +1,4 @@
-"""What goes from process to process: exceptions, and files and streams after a fork."""
+"""What passes from process to process: exceptions, and files and streams after a fork."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_exceptions_are_pickled_and_copied(name: str, path: str) -> None:
 
 
 class OwnError(cleave.RuleError):
-    """A class of a user."""
+    """A class that a user has defined."""
 
 
 def test_subclasses_are_pickled_too() -> None:
@@ -102,7 +102,7 @@ def test_exceptions_come_from_other_processes(name: str, path: str, pool: Proces
 
 
 def status_of_fork(work: Callable[[], bool]) -> int:
-    """The exit status of a child that does the work: 0 for True. One that hangs is killed by SIGALRM."""
+    """The exit status of a child process that does the work: 0 for True. A child that hangs is killed by SIGALRM."""
     child = os.fork()
     if child == 0:
         signal.alarm(60)
@@ -134,5 +134,5 @@ def test_a_stream_after_a_fork_raises(tmp_path: Path) -> None:
 
     assert [status_of_fork(use_again) for _ in range(5)] == [0] * 5
     assert first.num_rows + reader.read_all().num_rows == 5000
-    # What the child makes itself it can use.
+    # The child can use what it creates itself.
     assert status_of_fork(lambda: bool(f.records == pyarrow.table(f.select("b")).num_rows == 5000)) == 0

@@ -1,4 +1,5 @@
-"""Summaries of ranges, plans of them, and the pieces that workers read, against Python's csv and a whole scan."""
+"""Summaries of ranges, plans from them, and the pieces that workers read, compared with Python's csv and a scan of the
+whole input."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def file(tmp_path: Path, small: bytes) -> Path:
 
 
 def one_thread(function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> Iterator[Any]:
-    """A Map whose results come in another order, and through pickle, as from other processes."""
+    """A Map whose results arrive in a different order and are pickled, as if from other processes."""
     for number in reversed(range(len(parts))):
         part = pickle.loads(pickle.dumps(parts[number]))
         yield pickle.loads(pickle.dumps(function(part)))

@@ -1,4 +1,4 @@
-"""The code of README.md, run in order."""
+"""Runs the code of README.md in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces, against Python's csv and the readers that they are for."""
+"""Pieces, compared with Python's csv and with the readers that they are meant for."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_bytes_are_views_that_keep_their_owner() -> None:
     view = piece.bytes
     address = memoryview(owner)[piece.start : piece.start + piece.length]
     assert view == address
-    owner[piece.start] ^= 0xFF  # the same memory
+    owner[piece.start] ^= 0xFF  # the same memory as the piece
     assert view == address
     del address
     del owner, piece

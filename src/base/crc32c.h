@@ -1,6 +1,6 @@
 // Castagnoli's CRC-32C, as used by iSCSI (RFC 3720, appendix B.4): the CRC of "123456789" is E3069283.
 //
-// Takes eight bytes per step ("slicing by eight": Kounavis and Berry, A Systematic Approach to Building High
+// Processes eight bytes per step ("slicing by eight": Kounavis and Berry, A Systematic Approach to Building High
 // Performance Software-based CRC Generators, 2005). The remainder of eight bytes is the XOR of eight remainders, one
 // for each byte followed by as many zero bytes as there are bytes after it.
 #pragma once
@@ -36,7 +36,7 @@ inline constexpr Crc32cTable kCrc32cTable = make_crc32c_table();
 
 class Crc32c {
 public:
-    // Adds the next bytes. It makes no difference how the input is divided into calls.
+    // Adds the next bytes. How the input is split across calls makes no difference.
     void add(std::span<const std::uint8_t> bytes) noexcept {
         for (; bytes.size() >= kStep; bytes = bytes.subspan(kStep)) {
             std::uint32_t next = 0;

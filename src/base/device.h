@@ -1,4 +1,5 @@
-// Marks functions that also compile for a GPU: plain data, no standard containers, no exceptions, no allocation.
+// Marks functions that also compile for a GPU. They work on plain data, without standard containers, exceptions or
+// allocation.
 #pragma once
 
 // CLEAVE_DEVICE_INLINE marks a function that is inlined at every call.

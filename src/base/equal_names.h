@@ -1,4 +1,4 @@
-// Finds equal names. Uses an open-addressing hash table that stores only the places of names: 16 to 32 bytes per name.
+// Finds equal names. Uses an open-addressing hash table that stores only the indices of names: 16 to 32 bytes per name.
 // A set from the standard library would take three times as much, and there may be a million names.
 #pragma once
 
@@ -19,9 +19,9 @@ public:
     // At most `count` names may be added.
     EqualNames(std::size_t count, Case letters);
 
-    // Adds the name at `place`, unless an equal one was added before. Returns the place of whichever of the two names
-    // is in the table. name_at(place) must return the name at a place, and always the same one for names that were
-    // added.
+    // Adds the name with the index `place`, unless an equal name has already been added. Returns the index of the name
+    // that is in the table, which is this name or the earlier one. name_at(i) must return the name with index i, and
+    // for a name in the table it must always return the same name.
     std::size_t add(std::size_t place, const std::function<std::string_view(std::size_t place)>& name_at);
 
 private:
@@ -29,7 +29,7 @@ private:
 
     Case letters_;
     std::uint64_t seed_;
-    std::vector<std::size_t> slots_;  // place of a name + 1; 0: free
+    std::vector<std::size_t> slots_;  // index of a name + 1; 0: free
     std::string wanted_;              // folded
     std::string other_;
 };

@@ -33,7 +33,7 @@ bool Helpers::try_run(std::function<void()> task) {
         if (busy_ == helpers_.size()) helpers_.emplace_back([this] { work(); });  // none is idle
     } catch (const std::system_error&) {  // reaching a limit on threads or address space is not a failure
         return false;
-    } catch (const std::bad_alloc&) {  // nor is a lack of memory for a further thread
+    } catch (const std::bad_alloc&) {  // nor is a lack of memory for another thread
         return false;
     }
     tasks_.push_back(std::move(task));

@@ -1,8 +1,8 @@
-// Threads that take tasks off working threads while cores are free.
+// Threads that take tasks over from busy threads while cores are free.
 //
-// If a task would have to wait for a helper, the thread that has the task had better run it itself. Nothing is
-// therefore queued: try_run() either finds a helper at once or refuses. Workers are counted, too, so if there are as
-// many workers as cores, no helper runs alongside them.
+// A thread should run a task itself rather than wait for a helper, so nothing is queued: try_run() either finds a
+// helper at once or refuses. Workers count towards the limit too: if there are as many workers as cores, no helper runs
+// alongside them.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,20 @@
 
 namespace cleave {
 
-// Any number of threads may use it at once.
+// Thread-safe.
 class Helpers {
 public:
-    // At most `threads` threads, workers and helpers together, work at once. A thread is started only when a task needs
-    // it.
+    // At most `threads` threads, workers and helpers together, work at once. Helpers are started only when needed.
     explicit Helpers(unsigned threads) : threads_(threads) {}
     Helpers(const Helpers&) = delete;
     Helpers& operator=(const Helpers&) = delete;
-    // Waits for the running tasks.
+    // Waits for the running tasks to end.
     ~Helpers();
 
     unsigned threads() const noexcept { return threads_; }
 
-    // Counts a thread as a worker. If it joins while helpers are running, there may be too many threads until a task
-    // ends.
+    // Counts a thread as a worker while this object exists. If the thread joins while helpers are running, there may be
+    // too many threads until a task ends.
     class Worker {
     public:
         explicit Worker(Helpers& helpers);
@@ -39,7 +38,7 @@ public:
         Helpers& helpers_;
     };
 
-    // Whether a helper may run now. A different worker may take the helper first.
+    // Whether a helper is free now. Another worker may take it before try_run() is called.
     bool has_room() {
         const MutexLock lock(mutex_);
         return workers_ + busy_ < threads_;

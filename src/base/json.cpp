@@ -10,13 +10,14 @@ namespace {
 
 constexpr std::size_t kMostDepth = 64;
 
-// A scalar as nlohmann writes it. Its destructor allocates no memory, unlike the destructor of an array or object.
+// A scalar as nlohmann writes it. The destructor of a scalar allocates no memory, unlike the destructor of an array or
+// object.
 std::string scalar_text(const nlohmann::json& scalar) {
     return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// If members have the same name, keeps the last value, in the place of the first. The names are sorted, because
-// searching the earlier members for each name could take hours on an object that was crafted for that purpose.
+// If members have the same name, keeps the value of the last one in the position of the first. The names are sorted,
+// because searching the earlier members for each name could take hours on an object that was crafted for that purpose.
 void merge_equal_names(Json::Object& members) {
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), 0);

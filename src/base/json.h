@@ -1,6 +1,6 @@
-// A JSON value that can be built, printed and compared. The nlohmann library parses texts and writes scalars. Arrays
-// and objects are implemented here, because the destructors of nlohmann's allocate memory, which ends the process if
-// there is none left. Functions throw std::bad_alloc, and nothing else unless their comments say so.
+// A JSON value that can be built, printed and compared. The nlohmann library parses JSON text and writes scalars.
+// Arrays and objects are implemented here, because the destructors of nlohmann's own allocate memory, and when memory
+// runs out, that ends the process. Functions throw std::bad_alloc, and nothing else unless their comments say so.
 #pragma once
 
 #include <concepts>
@@ -45,13 +45,13 @@ public:
 
     bool operator==(const Json& other) const;
 
-    // Null if this is not an array, or not an object.
+    // The elements or members. Null if this is not an array or not an object.
     const Array* array() const noexcept { return std::get_if<Array>(&value_); }
     const Object* object() const noexcept { return std::get_if<Object>(&value_); }
 
     // Null if this is not a string.
     const std::string* string() const noexcept { return std::get_if<std::string>(&value_); }
-    // Nothing unless this is a number from 0 to 2^64 - 1 written without a fraction.
+    // The number, if it is from 0 to 2^64 - 1 and was written without a fraction; otherwise nothing.
     std::optional<std::uint64_t> natural() const noexcept {
         const auto* value = std::get_if<std::uint64_t>(&value_);
         return value != nullptr ? std::optional(*value) : std::nullopt;
@@ -59,19 +59,19 @@ public:
     // Nothing if this is not a number.
     std::optional<double> number() const noexcept;
 
-    // The member's value. Null if there is no such member, or this is not an object.
+    // The member's value. Null if there is no such member or if this is not an object.
     const Json* find(std::string_view key) const noexcept;
 
-    // The member's value; a missing member is added as a JSON null. For objects only, but a JSON null becomes an
-    // object.
+    // The member's value. A missing member is added with the value null. For objects only, but a JSON null turns into
+    // an object.
     Json& operator[](std::string_view key);
     // Adds an element. For arrays only.
     Json& add(Json element);
     // Removes the member if there is one. For objects only.
     void erase(std::string_view key);
 
-    // The JSON text, on one line. Invalid UTF-8 in a string becomes U+FFFD: one for each longest sequence that begins
-    // like a character.
+    // The JSON text, on one line. Invalid UTF-8 in a string is replaced with U+FFFD, one for each maximal sequence that
+    // begins like a character.
     std::string text() const;
 
 private:
@@ -80,8 +80,8 @@ private:
     std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, double, std::string, Array, Object> value_;
 };
 
-// Parses a JSON text. Returns nothing if it is not JSON or is nested more than 64 deep. If members have the same name,
-// the last one counts.
+// Parses a JSON document. Returns nothing if it is not valid JSON or is nested more than 64 levels deep. If members
+// have the same name, the last one counts.
 std::optional<Json> parse_json(std::string_view text);
 
 }  // namespace cleave

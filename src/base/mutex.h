@@ -57,7 +57,7 @@ private:
     std::mutex mutex_;
 };
 
-// Holds a mutex until it is destroyed or unlocked. A const lock holds it to the end of its block.
+// Holds a mutex until the lock is destroyed or unlocked. A const lock holds it to the end of its block.
 class CLEAVE_SCOPED_LOCK MutexLock {
 public:
     explicit MutexLock(Mutex& mutex) CLEAVE_ACQUIRE(mutex) : lock_(mutex.mutex_) {}
@@ -92,14 +92,14 @@ private:
 class StoppableConditionVariable {
 public:
     void wait(MutexLock& lock) { changed_.wait(lock.lock_); }
-    // Also ends when the thread is asked to stop, and at once if it already has been:
+    // Also returns when the thread is asked to stop, and at once if it already has been:
     //
     //   while (values_.empty() && !stop.stop_requested()) changed_.wait(lock, stop);
     void wait(MutexLock& lock, const std::stop_token& stop) {
         bool is_awake = false;
         changed_.wait(lock.lock_, stop, [&] { return std::exchange(is_awake, true); });
     }
-    // Ends after `time` or when the thread is asked to stop, but not when it is notified.
+    // Returns after `time` or when the thread is asked to stop, but not when it is notified.
     void sleep_for(MutexLock& lock, std::chrono::milliseconds time, const std::stop_token& stop) {
         changed_.wait_for(lock.lock_, stop, time, [] { return false; });
     }

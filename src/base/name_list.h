@@ -1,5 +1,5 @@
-// A compact list of names that begin the same way. A name takes its own bytes, less the common beginning, plus eight
-// more.
+// A compact list of names that begin the same way. Each name takes up its own bytes, without the common prefix, plus
+// eight bytes.
 #pragma once
 
 #include <cassert>
@@ -36,7 +36,7 @@ public:
 
 private:
     std::string start_;
-    std::string rests_;  // what follows the start in each name, one after another
+    std::string rests_;  // the part after the start of every name, concatenated
     std::vector<std::size_t> ends_;
 };
 

@@ -21,8 +21,8 @@ namespace cleave {
 //   take a free slot; pull the next part into it; do its work; put it down
 //   if no other thread is emitting: emit the parts that are next in order, and free their slots
 //
-// A thread does not wait for its part's turn, because waking a thread costs as much as a part takes. There are more
-// slots than threads, so a thread waits only when the other threads are far behind.
+// A thread does not wait until it is its part's turn, because waking a thread takes as long as processing a part. There
+// are more slots than threads, so a thread waits only when the other threads are far behind.
 template <class Slot>
 class PartOrder {
 public:
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // Call this when all threads have ended.
+    // Call this after all threads have ended.
     void rethrow_failure() {
         const MutexLock lock(mutex_);
         if (failure_) std::rethrow_exception(failure_);
@@ -57,7 +57,7 @@ private:
         std::exception_ptr thrown;
     };
 
-    // Makes the call and keeps what it throws. Does nothing if something was thrown before.
+    // Makes the call and stores any exception in `thrown`. Does nothing if `thrown` already holds one.
     template <class Call>
     static void attempt(std::exception_ptr& thrown, const Call& call) {
         if (thrown) return;
@@ -126,7 +126,7 @@ private:
         is_emitting_ = false;
     }
 
-    // The parts in slots are numbered without gaps, so each has a place of its own.
+    // The parts in slots are numbered without gaps, so each has its own element.
     Done& place_of(std::uint64_t part) CLEAVE_REQUIRES(mutex_) { return done_[part % done_.size()]; }
 
     const std::size_t threads_;
@@ -139,22 +139,22 @@ private:
     ConditionVariable has_room_;
     std::vector<Slot*> free_ CLEAVE_GUARDED_BY(mutex_);
     std::size_t large_ CLEAVE_GUARDED_BY(mutex_) = 0;   // large parts in slots
-    std::vector<Done> done_ CLEAVE_GUARDED_BY(mutex_);  // parts put down but not yet emitted; one place per slot
+    std::vector<Done> done_ CLEAVE_GUARDED_BY(mutex_);  // parts put down but not yet emitted; one element per slot
     std::uint64_t turn_ CLEAVE_GUARDED_BY(mutex_) = 0;  // the number of the part to emit next
     bool is_emitting_ CLEAVE_GUARDED_BY(mutex_) = false;
-    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // of the part that was emitted last
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // of the most recently emitted part
 };
 
-// Runs `threads` threads, including this one, on the slots. There must be at least as many slots as threads. Each
-// thread:
+// Runs `threads` threads, including the calling one, on the slots. There must be at least as many slots as threads.
+// Each thread:
 //
 //   while slot.pull():   one at a time; takes the next part; returns false after the last one
-//       slot.work()      side by side
+//       slot.work()      in parallel
 //       slot.emit()      one at a time, in the order in which the parts were pulled
 //
-// While a slot holds a part for which slot.is_large() returns true, at most as many slots are used as there are
-// threads. If a thread cannot be started, the other threads do its work. If a call throws, the parts before it are
-// emitted but nothing after it, and the exception is rethrown. It is the same exception for any number of threads.
+// While a slot holds a part for which slot.is_large() returns true, no more slots than threads are used. If a thread
+// cannot be started, the other threads do its work. If a call throws, the parts before that part are still emitted but
+// none after it, and the exception is rethrown. Which exception that is does not depend on the number of threads.
 template <class Slot>
 void run_in_order(std::span<Slot> slots, unsigned threads) {
     PartOrder<Slot> order(slots, threads);

@@ -14,10 +14,10 @@
 
 namespace cleave {
 
-// Holds the first exception that was thrown on any thread.
+// Holds the first exception thrown on any thread.
 class FirstException {
 public:
-    // Keeps the exception that is being handled, unless it already holds one.
+    // Keeps the exception that is being handled, unless one is already held.
     void keep() noexcept {
         const MutexLock lock(mutex_);
         if (!first_) first_ = std::current_exception();
@@ -34,8 +34,8 @@ private:
 
 // Calls work(i) once for every i in [0, count), starting in ascending order, on at most `threads` threads including
 // this one. Returns when all calls are done. If a thread cannot be started, the other threads do its share. Each thread
-// has its own copy of `work`, which may keep state between calls. Once a call has thrown, no further call starts, and
-// the exception is rethrown.
+// has its own copy of `work`, which may keep state between calls. Once a call has thrown, no more calls start, and the
+// exception is rethrown.
 template <class Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     std::atomic<std::size_t> next{0};

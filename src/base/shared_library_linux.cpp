@@ -5,10 +5,10 @@
 //       a link: walk its target from the same folder, or from "/"; the folder that holds it has been checked
 //   give the loader /proc/PID/fd/N, where N is the file that was checked
 //
-// The loader takes a name it has seen before for the library it loaded under that name. N therefore stays open until
-// the process ends, so that no other file can get its name. A library that is loaded again is recognised by its device
-// and inode, and its earlier name is used. The name contains the process ID rather than "self", so that debuggers and
-// symbolisers find the file, too.
+// If the loader has seen a name before, it returns the library that it loaded under that name. N therefore stays open
+// until the process ends, so that no other file can get its name. A library that is loaded again is recognised by its
+// device and inode, and its earlier name is used. The name contains the process ID rather than "self", so that
+// debuggers and symbolisers find the file, too.
 #include "base/shared_library.h"
 
 #include <dlfcn.h>
@@ -78,7 +78,7 @@ std::string target_of(const Descriptor& link) {
     return {target.data(), static_cast<std::size_t>(size)};
 }
 
-// Removes the first part of a path and returns it; the result is empty if nothing is left.
+// Removes the first component of a path and returns it; the result is empty if nothing is left.
 std::string take_part(std::string& rest) {
     const std::size_t begin = std::min(rest.find_first_not_of('/'), rest.size());
     const std::size_t end = std::min(rest.find('/', begin), rest.size());

@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// `text` as one word for a shell: bare if possible, otherwise in single quotes, or as $'...' if it contains control
+// `text` as one word for a shell: unquoted if possible, otherwise in single quotes, or as $'...' if it contains control
 // characters, which a message cannot show. `text` must not contain NUL. Any thread may call it.
 std::string shell_word(std::string_view text);
 

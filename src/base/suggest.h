@@ -10,7 +10,7 @@ namespace cleave {
 // The name nearest to `word`, or null if none is near or two are equally near. Case and leading dashes are ignored. A
 // name is near if it begins with `word` and `word` has at least two letters. If `word` has more than three letters, a
 // name is also near if a few changes turn one into the other. A change inserts, deletes or replaces a letter, or swaps
-// it with its neighbour. One change is allowed, or as many as a third of the number of letters in `word`.
+// it with its neighbour. The number of changes may be at most a third of the number of letters in `word`.
 const std::string* nearest_name(std::string_view word, const std::vector<std::string>& names);
 
 // "; did you mean NAME?" for the nearest name, or "" if there is none.

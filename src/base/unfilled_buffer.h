@@ -1,4 +1,4 @@
-// An uninitialised buffer. Space in it that is never used costs neither time nor memory.
+// An uninitialised buffer. Parts of it that are never used cost neither time nor memory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace cleave {
 class UnfilledBuffer {
 public:
     // Returns the buffer, grown to at least `size` bytes. `kept`, which must be part of the buffer or empty, is moved
-    // to its front. Earlier spans may dangle. Throws std::bad_alloc.
+    // to its front. Spans returned earlier may dangle. Throws std::bad_alloc.
     std::span<std::uint8_t> grow(std::size_t size, std::span<const std::uint8_t> kept = {}) {
         std::unique_ptr<std::uint8_t[]> larger;
         if (size > size_) larger = std::make_unique_for_overwrite<std::uint8_t[]>(size);

@@ -118,7 +118,7 @@ void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t st
 }
 
 std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
-    // Written in such a way that compilers vectorise it.
+    // Written so that compilers vectorise it.
     const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
     std::array<std::uint8_t, kStepSize> has_role;
     for (std::size_t i = 0; i < kStepSize; ++i) {
@@ -209,7 +209,7 @@ void CensusTaker::pass(std::span<const std::uint8_t> bytes) {
 }
 
 void CensusTaker::take_step(const std::uint8_t* step, std::uint64_t roles) {
-    // What is needed at every byte is kept in registers, and the first surplus delimiter is noted without a branch.
+    // The state needed at every byte is kept in registers, and the first surplus delimiter is noted without a branch.
     std::uint8_t state = state_;
     std::uint64_t done = done_;
     std::uint64_t fields = fields_here_;
@@ -306,8 +306,8 @@ void CensusTaker::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     fields_here_ = 1;
 }
 
-// The record that ends here is the header if it contains the byte that decided; see HeaderFinder. Until the header is
-// found, the first record counts as the header.
+// The record that ends here is the header if it contains the byte at which HeaderFinder found the header. Until the
+// header is found, the first record counts as the header.
 void CensusTaker::look_for_header(std::uint64_t end) {
     const bool is_header = finder_.is_found() && finder_.content() < end;
     if (is_header) fields_ = fields_here_;

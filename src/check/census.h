@@ -1,5 +1,5 @@
-// Counts what is in the records: fields, line breaks, misplaced quotes. Follows the exact rules through whole records.
-// Finds bytes without a role in the dialect 64 at a time, and skips them.
+// Counts what is in the records: fields, line breaks, misplaced quotes. Applies the exact rules to every record, but
+// finds bytes without a role in the dialect 64 at a time and skips them.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ public:
 
     const Dialect& dialect() const { return dialect_; }
 
-    // What a byte is to the state machine. All bytes of one kind are treated the same way, and a run of plain bytes has
-    // the same effect as one.
+    // What a byte means to the state machine. All bytes of one kind are treated the same way, and a run of plain bytes
+    // has the same effect as one.
     enum class Kind : std::uint8_t { kPlain, kQuote, kDelimiter, kEscape, kReturn, kFeed, kEnd };  // kEnd: no byte
     static constexpr std::size_t kKindCount = 7;
 
@@ -35,15 +35,15 @@ public:
         kEndsByCrlf = 4,           // it ends a record, together with the CR before it
         kEndsByCr = 8,             // it is a lone CR and ends a record
         kEndedByCr = 16,           // the CR before it has ended a record on its own
-        kIsDataBreak = 32,         // a line break that ends no record: this byte, or the CR before it
+        kIsDataBreak = 32,         // a line break that does not end a record: this byte, or the CR before it
         kIsQuotedBreak = 64,       // a line break inside quotes
         kIsStray = 128,            // a misplaced quote
         kWasStray = 256,           // the quote before it is stray
         kWasStrayAndReturn = 512,  // the quote two bytes before it is stray; between them is a CR
-        kTakesTwo = 1024           // the plain bytes before it cause an event, so they must be taken first
+        kTakesTwo = 1024           // the plain bytes before it cause an event, so they must be processed first
     };
 
-    // States that extend those of the machine, to remember a CR.
+    // States that the machine does not have, to remember a CR.
     static constexpr std::uint8_t kReturnInField = kStateCount;  // outside quotes; an LF may still make it a CRLF
     static constexpr std::uint8_t kReturnAfterQuote = kStateCount + 1;  // the same, right after a closing quote
     static constexpr std::uint8_t kReturnInQuoted = kStateCount + 2;
@@ -74,17 +74,17 @@ private:
     Dialect dialect_;
     std::array<Move, kCensusStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
-    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; LF also in place of a missing one
+    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; a missing one is replaced with LF
 };
 
-// Use from one thread at a time. Uses a few hundred bytes of memory, plus the listed ragged records.
+// Use from one thread at a time. Takes up a few hundred bytes of memory, plus the listed ragged records.
 class CensusTaker {
 public:
-    // Starts at `begin`, where a record starts, and expects records with `fields` fields. `table` must outlive this
-    // object. The census lists at most `max_listed` ragged records.
+    // Starts at `begin`, where a record starts, and expects every record to have `fields` fields. `table` must outlive
+    // this object. The census lists at most `max_listed` ragged records.
     CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t fields, std::uint64_t max_listed);
-    // The same, but at the start of an input with this lead. Expects records with as many fields as the header. A
-    // preamble is not counted.
+    // The same, but at the start of an input with this lead. Expects every record to have as many fields as the header.
+    // A preamble is not counted.
     CensusTaker(const CensusTable& table, const Lead& lead, std::uint64_t max_listed);
 
     void feed(std::span<const std::uint8_t> bytes);
@@ -92,12 +92,11 @@ public:
     // Call this at the end of the input or of a record.
     void finish();
 
-    // The census of all records that have ended. The place of the first finding of a kind may be known before its
-    // record ends.
+    // The census of all records that have ended. The first finding of a kind may already be set before its record ends.
     const Census& census() const& { return census_; }
     Census census() && { return std::move(census_); }
-    // Once the input has ended: the header record (or the first record if all are empty), and the number of its fields.
-    // If the number of fields was given, the header is not looked for.
+    // Once the input has ended: the header record (or the first record if all are empty), and how many fields it has.
+    // The header is not set if the number of fields was passed to the constructor.
     const RecordExtent& header() const { return header_; }
     std::uint64_t fields() const;
     // How many records the header takes up.
@@ -125,17 +124,17 @@ private:
     std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);
     std::uint64_t offset_;        // offset of the next byte
     std::uint64_t done_;          // the offset to which state_ applies; only plain bytes lie between here and offset_
-    std::size_t mark_begun_ = 0;  // how many bytes of a byte order mark come right before offset_
+    std::size_t mark_begun_ = 0;  // how many bytes of a byte order mark are right before offset_
     // The current record.
     Place start_;
     std::uint64_t fields_here_ = 1;
-    std::uint64_t surplus_ = 0;  // if it has more than fields_ fields: the delimiter before the first surplus field
+    std::uint64_t surplus_ = 0;  // offset of the delimiter before the first surplus field; only if there is one
     HeaderFinder finder_;
     RecordExtent header_;
     Census census_;
 };
 
-// Adds the census of the records that follow to `census`. Lists at most `max_listed` ragged records in total.
+// Adds `next`, the census of the records that follow, to `census`. Lists at most `max_listed` ragged records in total.
 void append(Census& census, const Census& next, std::uint64_t max_listed);
 
 }  // namespace cleave

@@ -127,8 +127,8 @@ private:
     Boundary body_;
 };
 
-// Examines a stream in one pass. Excerpts are taken, while their bytes are in memory, at every place that may turn out
-// to be a finding: an open quote that may still be closed, or a place where the quote modes came apart.
+// Examines a stream in one pass. Takes excerpts while their bytes are in memory, at every possible finding, such as an
+// open quote that may still be closed, or a byte from which the quote modes differ for now.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);

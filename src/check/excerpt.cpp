@@ -8,8 +8,8 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// A margin before the place, a margin after it (which must have been read), and a few more bytes, because the place may
-// not be known until later.
+// A margin before the finding, a margin after it (which must have been read), and a few more bytes, because the finding
+// may become known only later.
 constexpr std::size_t kKeptSize = 2 * kExcerptMargin + 8;
 
 constexpr std::size_t kLongestCharacter = 4;

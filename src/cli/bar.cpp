@@ -171,7 +171,7 @@ void Bar::draw_until(const std::stop_token& stop) {
 }
 
 void Bar::draw() {
-    // The last column is left free: writing there may wrap the line.
+    // The last column is left free, because writing there might wrap the line.
     put(formatted("\r{}\x1b[K\r", stage_text(stage(), terminal_width() - 1)));
     is_drawn_ = true;
 }

@@ -17,7 +17,7 @@ namespace cleave::cli {
 struct Stage {
     const char* name;                     // "reading" or "writing"
     std::uint64_t bytes;                  // so far
-    std::optional<std::uint64_t> size;    // bytes in all, if known
+    std::optional<std::uint64_t> size;    // total bytes, if known
     std::optional<std::uint64_t> pieces;  // finished so far, if the run writes any
     double seconds;                       // since it began
 };

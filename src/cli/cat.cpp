@@ -120,8 +120,8 @@ void print_rewritten_range(const Context& context, RewrittenOutput& output, cons
                         arguments.execution.threads, write);
 }
 
-// Prints records through the rules, even if these change nothing: a user who names columns must hear about a record
-// that has different columns.
+// Prints the records that the rules produce. Applies the rules even if they change nothing, because a user who names
+// columns must hear about a record that has different columns.
 void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     if (arguments.cat_piece != 0 || arguments.range) spool_staged(context, opened);

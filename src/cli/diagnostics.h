@@ -1,4 +1,4 @@
-// Errors and warnings about the contents of an input, and their texts.
+// Errors and warnings about the contents of an input, and how they are worded.
 #pragma once
 
 #include <cstdint>

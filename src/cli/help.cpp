@@ -21,10 +21,10 @@ struct VerbRow {
     char usage[40];
     char summary[52];
     char common[108];      // the options of the short help, separated by blanks
-    char examples[4][76];  // then empty ones
+    char examples[4][76];  // unused ones are empty
 };
 
-// By Verb. Characters and not pointers: a pointer would be relocated in every run.
+// Indexed by Verb. Holds characters rather than pointers, because pointers would be relocated in every run.
 constexpr std::array<VerbRow, kVerbCount> kRows = {{
     {"split HOW [options] [FILE|-]",
      "cut a file into pieces",

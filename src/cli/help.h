@@ -1,4 +1,4 @@
-// The texts of -h, --help and --version.
+// What -h, --help and --version print.
 #pragma once
 
 #include <string>

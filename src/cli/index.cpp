@@ -1,5 +1,5 @@
 // cleave index: writes the index of a file, or compares it with the file. An index that matches but was made for a
-// different inode or a different time of last status change is rewritten for this file, so that it can be used.
+// different inode or ctime is rewritten for this file, so that it can be used.
 #include "cleave/index_file.h"
 
 #include <sys/stat.h>

@@ -10,7 +10,7 @@
 
 namespace cleave::cli {
 
-// Reads the blob up to the requested place, resuming from the previous place if that comes first.
+// Reads the blob up to the requested offset, resuming from the previous one if that does not come later.
 class LineCounter {
 public:
     // `blob` must outlive the counter.

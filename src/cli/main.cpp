@@ -61,8 +61,7 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
     return code;
 }
 
-// Names the options that help if a name is taken. Under -f, no option helps, because then the file cannot be replaced
-// at all.
+// Names the options that help if a name is taken. Under -f no option helps, because the file cannot be replaced at all.
 const char* hint(const Arguments& arguments, const std::error_code& code) {
     const bool has_option = arguments.verb == Verb::kSplit || arguments.verb == Verb::kJoin;
     if (code != std::errc::file_exists || !has_option || arguments.output.replace) return "";
@@ -70,7 +69,7 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
     return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is identical";
 }
 
-// For a file that does not exist, whose name looks like an address in the network.
+// For a file that does not exist and whose name looks like a network address.
 std::string url_hint(const Context& context, const std::error_code& code) {
     if (code != std::errc::no_such_file_or_directory || context.path.find("://") == std::string::npos) return "";
     return formatted("; try: curl -s {} | cleave {} ... -", shell_word(context.path),
@@ -87,12 +86,12 @@ std::size_t character_begin(std::string_view text, std::size_t offset) {
     return offset;
 }
 
-// Prints "--redact: what is wrong", the rule, and a caret below the place. A line in a rules file may be megabytes
-// long, so only the part near the place is shown.
+// Prints "--redact: what is wrong", the rule, and a caret below the error. A line in a rules file may be megabytes
+// long, so only the part near the error is shown.
 int fail(const Context& context, const RuleError& error) {
     const int code = fail(context, kUsage, formatted("{}: {}", display_name(error.origin()), error.what()));
     if (error.text().empty()) return code;
-    constexpr std::size_t kMostShown = 200;  // in bytes, before the place and again after it
+    constexpr std::size_t kMostShown = 200;  // in bytes, before the error and again after it
     const std::string_view rule = error.text();
     const std::size_t place = std::min(error.place(), rule.size());
     const std::size_t begin = character_begin(rule, place - std::min(place, kMostShown));

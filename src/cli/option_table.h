@@ -31,7 +31,7 @@ constexpr const char* kPath = "/";
 // disjoint sets of verbs; they share the letter, the choices and whether there is a value.
 const std::vector<OptionRow>& option_table();
 
-// A spelling from an earlier version. It will always work, but no text shows it.
+// A spelling from an earlier version. It will always work, but is not documented.
 struct OldOption {
     char name[12];
     char letter;        // or 0

@@ -137,8 +137,7 @@ void take_execution(const Given& given, Arguments& arguments) {
     execution.threads =
         static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
     if (const auto size = given.size("block-size")) {
-        // The scan needs about 65 bytes per block, so with smaller blocks it would need more memory than the input is
-        // long.
+        // The scan needs about 65 bytes per block, so with smaller blocks it would need more memory than the input.
         constexpr std::size_t kLeastBlockSize = 64;
         if (*size < kLeastBlockSize || *size > kMaxBlockSize) {
             throw UsageError(formatted("--block-size: must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
@@ -153,7 +152,7 @@ void take_execution(const Given& given, Arguments& arguments) {
     }
 }
 
-// What to print on standard error, other than errors.
+// What to print on standard error besides errors.
 void take_talk(const Given& given, Arguments& arguments) {
     arguments.quiet = given.has("quiet");
     arguments.verbose = given.has("verbose");

@@ -13,11 +13,12 @@
 namespace cleave::cli {
 namespace {
 
-// The tables hold characters and not pointers: a pointer would be relocated in every run, for a message that few see.
+// The tables hold characters rather than pointers, because pointers would be relocated in every run, for a message that
+// few users see.
 struct VerbHint {
     char word[12];
     char command[28];
-    char what[44];  // it does
+    char what[44];  // what the command does
 };
 
 constexpr std::array<VerbHint, 12> kVerbs = {{
@@ -135,7 +136,7 @@ std::optional<Scaled> scaled(std::string_view text) {
     return Scaled{text.substr(0, text.size() - 1), static_cast<unsigned>(3 * (unit + 1))};
 }
 
-// The number that the text means, if it is an integer below 2^64: 20000 for "20k", 1500000 for "1.5M", 1000 for
+// The number that the string stands for, if it is an integer below 2^64: 20000 for "20k", 1500000 for "1.5M", 1000 for
 // "1_000".
 std::optional<std::uint64_t> meant_number(std::string_view text) {
     auto number = scaled(text);
@@ -160,12 +161,12 @@ std::optional<std::uint64_t> meant_number(std::string_view text) {
     return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-// Whether what a hint proposes is there: "-d BYTE" needs an option -d of the verb, "> FILE" nothing.
+// Whether the proposal of a hint is possible: "-d BYTE" requires that the verb has -d, "> FILE" requires nothing.
 bool is_possible(Verb verb, std::string_view proposal) {
     return !proposal.starts_with('-') || has_option(verb, proposal.substr(0, proposal.find(' ')));
 }
 
-// Whether the text is K/N.
+// Whether the string has the form K/N.
 bool is_share(std::string_view text) {
     const std::size_t slash = text.find('/');
     return slash != std::string_view::npos && is_number(text.substr(0, slash)) && is_number(text.substr(slash + 1));

@@ -1,4 +1,4 @@
-// What a run may open, once its sandbox is closed.
+// What a run may open once its sandbox is closed.
 #pragma once
 
 #include "cli/options.h"

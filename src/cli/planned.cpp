@@ -10,7 +10,7 @@
 namespace cleave::cli {
 namespace {
 
-// Throws unless the first piece starts where the header ends. Otherwise the records before it would be in no piece.
+// Throws unless the first piece starts where the header ends. Any records in between would be in no piece.
 void require_first_piece(const RangePlan& plan) {
     const bool has_header = plan.header != HeaderMode::kNone;
     const std::uint64_t preamble = std::min(plan.dialect.preamble, plan.findings.size);

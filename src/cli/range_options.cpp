@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 11> kBesidePlan = {
     "plan",     "pieces", "format",  "input-version", "require-one-reading", "threads", "kernel",
     "progress", "quiet",  "verbose", "help"};
 
-// Whether the text is unchanged in JSON, which makes control characters longer and changes bytes that are not UTF-8.
+// Whether JSON leaves the string unchanged. It makes control characters longer and changes bytes that are not UTF-8.
 bool is_plain(const std::string& text) {
     const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::uint8_t* const end = at + text.size();

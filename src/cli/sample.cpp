@@ -47,7 +47,7 @@ void print_sample(Context& context, OpenInput& opened) {
     require_same(context, opened);
 }
 
-// Prints through the rules, which read only the drawn records.
+// Prints the drawn records through the rules, which read no other records.
 void print_staged(Context& context, OpenInput& opened) {
     spool_staged(context, opened);
     RewrittenOutput output(context, opened);

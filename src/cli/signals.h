@@ -15,7 +15,7 @@ public:
     ~SignalGuard();
 
     // Call when everything is done and will stay. From then on these signals have no effect, because other programs
-    // assume that a process that was ended by a signal left nothing behind.
+    // assume that a process ended by a signal left nothing behind.
     void conclude() noexcept { is_concluded_ = true; }
 
 private:

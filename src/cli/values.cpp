@@ -53,7 +53,7 @@ std::optional<std::uint64_t> unit_of(std::string_view suffix) {
 }
 
 // 0.DECIMALS times `unit`, rounded down. Works from the last digit to the first, which is exact because floor((d +
-// floor(x)) / 10) is floor((d + x) / 10) for whole d. No step overflows: 10 * 2^60 is less than 2^64.
+// floor(x)) / 10) is floor((d + x) / 10) for an integer d. No step overflows: 10 * 2^60 is less than 2^64.
 std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
     std::uint64_t share = 0;
     for (std::size_t i = decimals.size(); i-- > 0;) {

@@ -76,7 +76,7 @@ struct ColumnData {
 
     StringColumn column;
     std::shared_ptr<ColumnPool> pool;  // the pool to which the column is returned; may be null
-    std::size_t place;                 // the column's place in the pool
+    std::size_t place;                 // the column's position in the pool
     std::array<const void*, 3> buffers{};
 };
 

@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-// Keeps columns by their place in the batch, because columns in the same place usually need about as much memory in
-// every batch. May be used from any thread.
+// Keeps columns by their position in the batch, because the column at a given position usually needs about as much
+// memory in every batch. Thread-safe.
 class ColumnPool {
 public:
     // Keeps at most `most_size` bytes.
@@ -58,7 +58,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t kFreely = std::size_t{64} << 10;  // a column that holds at most this is always kept
+    // A column that holds no more than this is kept even if it used little of it.
+    static constexpr std::size_t kFreely = std::size_t{64} << 10;
 
     static std::size_t used_size(const StringColumn& column) {
         return column.bytes().size() + column.offsets().size_bytes();

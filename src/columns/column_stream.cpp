@@ -3,7 +3,7 @@
 //   work   apply the rules to the records, find their fields, lay out the columns
 //   emit   put the array into a queue, from which next() takes it
 //
-// All this runs on a separate thread, not on the caller's, starting with the first call of next(). When the queue is
+// All this runs on a separate thread, not on the caller's, starting with the first call to next(). When the queue is
 // full, emit() waits, and soon no slot is free, so memory is bounded by the slots and the queue. The destructor wakes a
 // waiting emit(); that call or the next one ends the sequence.
 #include "cleave/column_stream.h"
@@ -64,7 +64,7 @@ private:
     ArrowArray array_{};
 };
 
-// Claims a stream for one reader, because each of two readers would get only some of its bytes.
+// Claims a stream for one reader, because two readers would each get only part of its bytes.
 class StreamClaim {
 public:
     explicit StreamClaim(Input& input) : input_(input) {
@@ -180,11 +180,11 @@ struct ColumnStream::State {
     std::optional<ColumnReader> reader;
     std::shared_ptr<ColumnPool> pool;       // for released columns
     Place begin;                            // where the first record begins
-    std::uint64_t size = 0;                 // size of the records in bytes, in a blob
+    std::uint64_t size = 0;                 // for a blob: the size of the records, in bytes
     std::vector<std::uint8_t> read_before;  // only with rules; see BatchTrail
     std::optional<BatchCheck> check;        // only with rules
     std::optional<StreamClaim> claim;       // only for a stream
-    // Interrupt the waits of a stream. The second one must be destroyed first, even if the constructor throws.
+    // These interrupt the waits of a stream. The second one must be destroyed first, even if the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
 
@@ -332,7 +332,7 @@ void ColumnStream::State::Page::change(const Batch& batch) {
 void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, const Batch& batch) {
     const RecordBlock block = fields_.read(bytes, batch.place, batch.is_exact || worker_);
     if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
-    array_ = {};  // left over if a guessed batch was discarded
+    array_ = {};  // an array is left over if a guessed batch was discarded
     ArrowSchema schema{};
     export_columns(block, *state_.reader, state_.columns, state_.pool, &schema, array_.get());
     schema.release(&schema);

@@ -75,7 +75,7 @@ std::optional<std::string_view> StringColumn::value(std::size_t r) const {
                             static_cast<std::size_t>(offsets_.data()[r + 1] - begin));
 }
 
-// The state of one call of ColumnReader::read().
+// The state of one call to ColumnReader::read().
 struct ColumnReader::Run {
     const ColumnReader& reader;
     FieldDecoder decoder;
@@ -166,9 +166,9 @@ void ColumnReader::Run::read_all() {
 // Reads values from record r on, up to one that is not plain, and returns the number of that record. A plain value
 // needs no decoding: it does not begin with a quote, is not null, has at most kSlack bytes, and more than kSlack bytes
 // of the block follow its start. So its record has a terminator, and if that is an LF with a CR before it, the CR
-// belongs to it. Where CR ends records, a value without quotes contains no CR.
+// belongs to the terminator. Where CR ends records, a value without quotes contains no CR.
 std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) const {
-    // Local copies, so that the compiler knows that storing the bytes below changes none of these.
+    // Local copies, so that the compiler knows that storing the bytes below does not change them.
     const FieldRow* const rows = block.rows.data();
     const std::uint32_t* const ends = block.ends.data();
     const std::uint8_t* const from = block.bytes.data();
@@ -224,8 +224,8 @@ void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColu
     column.validity_.resize(0);
     Run run{*this, FieldDecoder(dialect_), block, number, column};
     run.read_all();
-    // The recipient of a column must see nothing but its values: no values of neighbouring columns, and nothing that
-    // was in the memory before.
+    // The recipient of a column must see only its values: no values of neighbouring columns, and nothing that was in
+    // the memory before.
     column.offsets_.clear_slack();
     column.bytes_.clear_slack();
     column.validity_.clear_slack();

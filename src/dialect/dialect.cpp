@@ -57,7 +57,7 @@ DialectOptions without_header(DialectOptions wanted) {
 // No JSON text contains this byte, so a line of JSON is one field.
 constexpr std::uint8_t kNotInJson = 0x1F;
 
-// One row per reader, with the way it reads a file by default. tests/system/interop compares the rows with the readers.
+// One row per reader: how it reads a file by default. tests/system/interop compares the rows with the readers.
 const std::array<Preset, 13>& presets() {
     static const std::array<Preset, 13> kRows = {{
         {"rfc4180", options_of(',', '"', Quoting::kFieldStart)},

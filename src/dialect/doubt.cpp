@@ -39,7 +39,7 @@ bool seems_terminator(Dialect dialect, std::uint8_t byte, const Head& head) {
 }
 
 DialectDoubt doubt_of_terminator(const Dialect& dialect, const Head& head) {
-    // 0x1E comes first, because where both occur 0x1F separates fields.
+    // 0x1E comes first, because where both occur, 0x1F separates fields.
     constexpr std::array<std::pair<std::uint8_t, DialectDoubt>, 3> kEnds = {{
         {std::uint8_t{0x1E}, DialectDoubt::kRecordSeparator},
         {std::uint8_t{0x00}, DialectDoubt::kNulTerminator},

@@ -13,18 +13,18 @@ namespace cleave {
 // The first bytes of an input, after its lead.
 struct Head {
     std::span<const std::uint8_t> bytes;
-    bool is_all = false;  // the input ends here
+    bool is_all = false;  // the input ends with these bytes
 
     bool has(std::uint8_t byte) const;
 };
 
-// Reads the head in the given dialect, but always in the quote mode Quoting::kFieldStart, because that mode
-// distinguishes between delimiters. Under Terminator::kLf, CRs right before an LF belong to the terminator, not to the
-// last field. The dialect must be valid.
+// Reads the head in the given dialect, but always with Quoting::kFieldStart, because that quote mode tells delimiters
+// apart. Under Terminator::kLf, CRs right before an LF belong to the terminator, not to the last field. The dialect
+// must be valid.
 DelimiterFit fit_of(const Dialect& dialect, const Head& head);
 
-// What ends the records of the head if everything but the terminator is taken from the dialect: kCr if there are CRs
-// but no LFs outside quotes, otherwise kLf. A head without CRs is not read.
+// The terminator of the records in the head, given everything else about the dialect: kCr if there are CRs but no LFs
+// outside quotes, otherwise kLf. A head without CRs is not parsed.
 Terminator terminator_of(Dialect dialect, Head head);
 
 // The terminators of the head.

@@ -37,7 +37,7 @@ std::optional<std::uint8_t> separator_of(Bytes bytes, Dialect dialect, bool is_a
     return dialect.delimiter;
 }
 
-// What ends the first line. CRs right before an LF belong to its terminator.
+// The terminator of the first line. CRs right before an LF belong to it.
 Terminator first_terminator(Bytes head, bool is_all) {
     const auto found = std::ranges::find_if(head, is_line_break);
     const auto after = std::find_if(found, head.end(), [](std::uint8_t byte) { return byte != '\r'; });

@@ -1,5 +1,5 @@
-// Reads records exactly, one byte at a time, following the rules under "What a record is" in doc/internals/design.md. A
-// kernel gives the same result wherever it reports nothing suspect.
+// Reads records exactly, one byte at a time, following the rules under "What a record is" in doc/internals/design.md.
+// Where a kernel reports nothing suspect, its result is the same.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct Transition {
     bool opens_quote;    // this byte opens a quoted section
 };
 
-// Immutable after construction; 6 KiB.
+// Immutable after construction. Takes up 6 KiB.
 class StateMachine {
 public:
     // `quoting` replaces the dialect's quote mode, so that both modes can run side by side.

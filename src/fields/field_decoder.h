@@ -1,4 +1,4 @@
-// Turns a field, as it is in the file, into its value: removes quotes and escapes. It never adds any.
+// Turns the raw bytes of a field into its value by removing quotes and escapes. Never adds any.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ public:
         return begin == end || (end - begin == 2 && is_quoted(begin, end));
     }
 
-    // If the field contains its value as it is, sets `value` to a view of the field and returns true. Otherwise returns
-    // false.
+    // If the field contains its value unchanged, sets `value` to a view of the field and returns true. Otherwise
+    // returns false.
     bool view(const std::uint8_t* begin, const std::uint8_t* end, Value& value) const {
         const bool quoted = is_quoted(begin, end);
         if (quoted) {

@@ -17,7 +17,7 @@
 namespace cleave {
 namespace {
 
-// Kernels write positions in batches, and so may write past the last one.
+// Kernels write positions in batches, so they may write past the last one.
 constexpr std::size_t kSlack = 64;
 
 const char* const kStrayQuote = "a quote inside an unquoted field";
@@ -146,7 +146,7 @@ void FieldReader::State::judge(cleave::State state, std::size_t at) const {
     if (!ends_field && byte != dialect.quote) refuse(kTextAfterQuote, at);
 }
 
-// Adds the row after the last record. A record in progress is left out, unless it ends here.
+// Adds the row after the last record. A record in progress is left out unless it ends here.
 void FieldReader::State::finish(bool at_end) {
     const cleave::State state = machine_state();
     const auto size = static_cast<std::uint32_t>(bytes.size());
@@ -168,7 +168,7 @@ bool FieldReader::State::is_blank(std::size_t row) const {
     return content_end(bytes, list.rows[row].begin, list.ends[list.rows[row].first], dialect) == list.rows[row].begin;
 }
 
-// Checks the numbers of fields in the records before the last row.
+// Checks how many fields each record before the last row has.
 void FieldReader::State::check_counts() const {
     const std::size_t records = list.row_count - 1;
     std::uint32_t difference = 0;

@@ -7,10 +7,10 @@
 
 namespace cleave {
 
-// The names that a manifest gives to the pieces. If all pieces are beneath the manifest's folder, the names are
-// relative to that folder, which can then be moved together with its contents (version 2). Otherwise, or if the
-// manifest goes to a stream, the names are the paths as given, relative to the folder in which the run was started
-// (version 1). Only the spelling of paths counts; links are not followed. May be used from any thread.
+// The names that a manifest gives to the pieces. If all pieces are beneath the folder of the manifest, the names are
+// relative to that folder, so it can be moved together with its contents (version 2). Otherwise, or if the manifest
+// goes to a stream, the names are the paths as given, relative to the folder in which the run was started (version 1).
+// Only the spelling of paths counts; links are not followed. May be used from any thread.
 class ManifestNames {
 public:
     // Version 1.

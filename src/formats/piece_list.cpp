@@ -50,8 +50,8 @@ std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The records of a piece by value come from all over the input. If the manifest does not say where pieces start, their
-// order is not checked.
+// Rejects pieces that do not follow each other in the input. Pieces by value do not, because their records come from
+// all over it. If the manifest does not say where pieces start, their order is not checked.
 void require_order(const Json::Array& pieces) {
     std::optional<std::uint64_t> end;
     for (const Json& piece : pieces) {
@@ -85,7 +85,7 @@ std::uint64_t version_of(const Json& manifest) {
     return *version;
 }
 
-// Sets the place of a piece that is named only in the manifest.
+// Sets the paths of a piece that is named only in the manifest.
 void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
     const auto beneath = path_beneath("", piece.path);
     if (!beneath && version == 1) {
@@ -97,7 +97,7 @@ void place(ListedPiece& piece, std::uint64_t version, const std::string& folder)
     if (piece.path == "-") piece.path = "./-";  // a file, not standard input
 }
 
-// Replaces the names from the manifest with the paths.
+// Replaces the names from the manifest with the given paths.
 void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
     std::map<std::string_view, const std::string*> by_name;
     for (const std::string& path : paths) {

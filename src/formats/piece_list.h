@@ -30,8 +30,8 @@ struct PieceList {
     std::vector<ListedPiece> pieces;  // in order
     std::string folder;               // for pieces named only in the manifest; empty for the current folder
     HeaderMode header = HeaderMode::kRepeat;
-    // What a manifest says about the pieces: their dialect, and the size in bytes of the header with which all of them
-    // begin, or only the first one. The dialect has a preamble only if a piece has one.
+    // What a manifest says about the pieces: their dialect, and the size in bytes of the header that all of them, or
+    // only the first, begin with. The dialect has a preamble only if a piece has one.
     std::optional<Dialect> dialect;
     std::optional<std::uint64_t> header_size;
 };

@@ -35,8 +35,8 @@ struct PieceFile {
     PieceResult result;
 };
 
-// Takes the pieces first, in order, because some facts are not known until after the last piece. Uses about 140 bytes
-// of memory per piece.
+// Takes the pieces first, in order, because some facts are known only after the last piece. Uses about 140 bytes of
+// memory per piece.
 class PlanJson {
 public:
     void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);

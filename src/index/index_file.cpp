@@ -30,7 +30,8 @@ struct IndexFile::Impl {
 
 namespace {
 
-// The owner of the file and root may write an index that everyone who can read the file will use.
+// Everyone who can read the file will use its index, so the index must belong to the owner of the file, to this user or
+// to root, and nobody else may have write access to it.
 bool is_trusted(const struct stat& status, const FileIdentity& file) {
     const bool is_owned = status.st_uid == file.owner || status.st_uid == ::geteuid() || status.st_uid == 0;
     return is_owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;

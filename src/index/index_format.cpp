@@ -29,7 +29,7 @@ constexpr std::size_t kEndSize = 16;
 
 // Offsets of the members in the head.
 constexpr std::size_t kAtMagic = 0;
-constexpr std::size_t kAtVersion = 8;  // four bytes, as is kAtHeadSize
+constexpr std::size_t kAtVersion = 8;  // four bytes, like kAtHeadSize
 constexpr std::size_t kAtHeadSize = 12;
 constexpr std::size_t kAtDialect = 16;
 constexpr std::size_t kAtSize = 24;
@@ -45,7 +45,7 @@ constexpr std::size_t kAtDivergenceRecord = 96;
 constexpr std::size_t kAtEntryCount = 112;  // the 8 bytes before it once held a hash; they are not read
 constexpr std::size_t kAtReserved = 120;
 
-// Takes the place of the offset and the record if the quote modes do not diverge.
+// Replaces the offset and the record if the quote modes do not diverge.
 constexpr std::uint64_t kNowhere = UINT64_MAX;
 
 template <class Number>

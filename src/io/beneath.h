@@ -9,9 +9,9 @@
 
 namespace cleave {
 
-// Returns the rest of `path` below `folder`, without empty parts and ".": "b/c" for "a" and "a/./b//c". Returns nothing
-// if `path` does not begin with the parts of `folder`, if nothing follows them, or if the rest contains "..". Only
-// compares names; does not look at the file system. An empty `folder` is the current one.
+// Returns the part of `path` below `folder`, without empty components and ".": "b/c" for "a" and "a/./b//c". Returns
+// nothing if `path` does not begin with the components of `folder`, if nothing follows them, or if what follows
+// contains "..". Only compares names; does not look at the file system. An empty `folder` is the current one.
 std::optional<std::string> path_beneath(std::string_view folder, std::string_view path);
 
 // Opens a folder in order to open files beneath it. The empty path is the current folder. Throws std::system_error.
@@ -22,7 +22,8 @@ Fd open_folder(const std::string& path);
 // EINVAL for anything but a regular file.
 Fd open_beneath(const Fd& folder, const std::string& name, const std::string& shown);
 
-// As open_beneath(), part by part; open_beneath() falls back on it where the kernel has no openat2().
+// Like open_beneath(), but resolves the name one component at a time. open_beneath() falls back on this where the
+// kernel has no openat2().
 Fd open_part_by_part(const Fd& folder, const std::string& name, const std::string& shown);
 
 }  // namespace cleave

@@ -1,7 +1,7 @@
 // openat2() (Linux 5.6, https://man7.org/linux/man-pages/man2/openat2.2.html) makes the kernel resolve the name and
 // refuse every link and every step out of the folder. Without openat2(), each part of the name is opened relative to
-// the previous one, and must not be a link. Both ways look at each part once, so nobody can redirect the path in the
-// meantime.
+// the previous one, and must not be a link. Either way, each part is looked up only once, so nobody can redirect the
+// path in the meantime.
 #include "io/beneath.h"
 
 #include <fcntl.h>
@@ -20,8 +20,7 @@ namespace {
 // O_NONBLOCK, because a FIFO that someone has put there must not make open() wait.
 constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
 
-// The parts of a path between slashes, without empty parts and ".", except that an absolute path has an empty first
-// part.
+// The components of a path, without empty ones and ".", except that the first component of an absolute path is empty.
 std::vector<std::string_view> parts_of(std::string_view path) {
     std::vector<std::string_view> parts;
     if (path.starts_with('/')) parts.emplace_back();

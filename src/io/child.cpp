@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-// While it exists, a write by this thread to a pipe without readers fails instead of raising a signal.
+// While this object exists, a write by this thread to a pipe without readers fails instead of raising a signal.
 class BrokenPipeGuard {
 public:
     BrokenPipeGuard() {
@@ -113,7 +113,7 @@ CommandEnd Child::end() noexcept {
 }
 
 // Waits for the guard's report and then for the guard to end. A guard that was killed sends no report. If the guard
-// ended without reading that the input is whole, ECONNRESET comes before the report.
+// ended without reading kInputIsWhole, ECONNRESET comes before the report.
 CommandEnd Child::take_report() noexcept {
     ssize_t size = 0;
     do {

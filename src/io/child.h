@@ -1,4 +1,4 @@
-// A shell command to whose standard input this process writes. Knows nothing about pieces.
+// Runs a shell command and writes to its standard input. Knows nothing about pieces.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// Runs `sh -c COMMAND` with a pipe as its standard input. A guard process looks after the command: see command_guard.h.
+// Runs `sh -c COMMAND` with a pipe as its standard input. A guard process supervises the command; see command_guard.h.
 // For one thread at a time. The process must have descriptors 0 to 2 open.
 class Child {
 public:
@@ -48,7 +48,7 @@ private:
 
     std::string name_;
     pid_t guard_ = -1;  // -1 once it has been waited for
-    CommandEnd end_;    // valid from then on
+    CommandEnd end_;    // valid once guard_ is -1
     Fd control_;
     Fd input_;  // closed once the input has ended or no process reads it
 };

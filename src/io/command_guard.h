@@ -1,5 +1,5 @@
-// The process between this program and a shell command that reads a pipe. It makes sure that no process of the command
-// outlives the command, and that none of them sees a clean end of input before the input is whole.
+// The process between this program and a shell command that reads a pipe. It makes sure that no process started by the
+// command outlives it, and that none of them sees a clean end of input before the input is complete.
 // command_guard_linux.cpp explains how.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace cleave {
 // How a command ended. This is the guard's only message.
 struct CommandEnd {
     int error = 0;              // errno if the command could not be started
-    int status = 0;             // the shell's, as from waitpid()
+    int status = 0;             // the shell's, as returned by waitpid()
     bool was_asked = false;     // it was still running when the guard was asked to end it
     bool left_running = false;  // the shell had succeeded, but processes that it had started had to be ended
 
@@ -28,7 +28,7 @@ struct GuardOrder {
     int failure = -1;                    // an eventfd to write to if the command fails of its own accord; or -1
 };
 
-// Sent to the guard when the input is whole. Closing the socket asks the guard to end the command.
+// Sent to the guard when the input is complete. Closing the socket asks the guard to end the command.
 constexpr char kInputIsWhole = 'w';
 
 // Forks a guard, which starts the command, ends all of its processes when needed, and finally sends a CommandEnd on the

@@ -5,27 +5,27 @@
 //        \                    |
 //         `-- control ------ guard
 //
-// The guard is a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER): a process whose parent ends becomes a child of the
-// guard. So the processes of the command are exactly the descendants of the guard, even if they are in other sessions
-// or process groups. Once the guard has no children, they have all ended. The process that uses the library is not
-// affected. The command stays in the process group of its user, who may be asked for a password on the terminal and may
-// press Ctrl-C and Ctrl-Z.
+// The guard is a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER): a descendant whose parent ends becomes a child of
+// the guard. So the processes of the command are exactly the descendants of the guard, even if they are in other
+// sessions or process groups. Once the guard has no children, they have all ended. The process that uses the library is
+// not affected. The command stays in the process group of that process, so it can ask for a password on the terminal,
+// and Ctrl-C and Ctrl-Z reach it.
 //
-// The guard also holds the writing end of the pipe open. So no process reads the end of the input before the guard has
-// closed that end too: either because the input is whole or, when all processes of the command have ended, by ending
-// itself. The control socket is closed when cleave asks the guard to end the command, and when cleave itself ends, even
-// by SIGKILL.
+// The guard also holds the writing end of the pipe open. So a process reads the end of the input only after the guard
+// has closed the writing end too. The guard closes it when the input is complete; otherwise it stays open until all
+// processes of the command have ended and the guard itself ends. The control socket is closed when cleave asks the
+// guard to end the command, and when cleave itself ends, even if it is killed by SIGKILL.
 //
 //     wait until the shell has ended or the control socket is closed
 //         (on a byte from the control socket: close the writing end)
 //     if the shell has succeeded: give its other processes kGrace to end; done if they do
-//         (if the input is whole, only processes in the shell's session count: one that leaves it is meant to stay)
+//         (if the input is complete, only processes in the shell's session count: one that leaves it is meant to stay)
 //     end all: SIGTERM to every descendant; after kGrace SIGKILL to every descendant until none is left;
-//         each while all of them are stopped
+//         each signal is sent while all of them are stopped
 //
-// Two things are out of the guard's reach. It cannot signal a process of another user (sudo), and gives up on it kGrace
+// The guard has two limits. It cannot signal a process of another user (sudo), and gives up on such a process kGrace
 // after the first SIGKILL. And if the guard itself is killed by SIGKILL, the shell is killed too (PR_SET_PDEATHSIG),
-// but processes that the shell has started may read the end of an input that is not whole.
+// but processes that the shell has started may read the end of an incomplete input.
 //
 // Other threads of this program may hold locks at the time of the fork, for example malloc()'s. So the guard calls only
 // functions that are safe in a signal handler (signal-safety(7)).
@@ -85,7 +85,7 @@ std::optional<Process> process_of(pid_t number) noexcept {
     const ssize_t size = ::read(file, buffer.data(), buffer.size());
     ::close(file);
     std::string_view text(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    // NUMBER (NAME) STATE PARENT GROUP SESSION ...; the name may hold parentheses and spaces.
+    // NUMBER (NAME) STATE PARENT GROUP SESSION ...; the name may contain parentheses and spaces.
     const std::size_t name_end = text.rfind(") ");
     if (name_end == std::string_view::npos || name_end + 4 > text.size()) return std::nullopt;
     const char state = text[name_end + 2];
@@ -138,7 +138,7 @@ void send_signal(const Process& process, int signal) noexcept {
         if (errno == ENOSYS) ::kill(process.number, signal);
         return;
     }
-    // The number may have been reused before the handle was opened, but cannot be from here on.
+    // The number may have been reused before the handle was opened, but cannot be reused from here on.
     if (descendant(process.number, ::getpid())) ::syscall(SYS_pidfd_send_signal, handle, signal, nullptr, 0);
     ::close(handle);
 }
@@ -191,7 +191,8 @@ public:
     }
 
 private:
-    // Signals are meant for the program and the command; the guard learns all it needs from the control socket.
+    // Signals are meant for the program and the command. The guard gets all that it needs to know from the control
+    // socket.
     void prepare() noexcept {
         ::prctl(PR_SET_NAME, "filter-guard");  // so that "killall cleave" does not end it
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -251,7 +252,7 @@ private:
     }
 
     // Waits for the other processes after the shell has ended. A process that has left the shell's session is meant to
-    // stay, so once the input is whole it is not waited for.
+    // stay, so the guard does not wait for it once the input is complete.
     void wait_for_others() noexcept {
         const pid_t session = ::getsid(0);
         const auto are_there = [&] {
@@ -277,8 +278,8 @@ private:
         }
     }
 
-    // Stops all processes, then sends the signal. Otherwise a process could read a premature end of input from another
-    // process that got its signal earlier and was piping to it. Each process takes its signal when it is continued,
+    // Stops all processes, then sends the signal. Otherwise a process could read a premature end of input from a
+    // process that was piping to it and got its signal earlier. Each process handles its signal when it is continued,
     // before it does anything else.
     void signal_all(int signal) const noexcept {
         if (!has_children_) return;
@@ -295,8 +296,8 @@ private:
         visit_descendants([&](const Process& process) {
             if (process.state == 'T' || process.state == 't') return;
             send_signal(process, SIGSTOP);
-            any |=
-                process.state != 'D';  // it stops before it leaves the system call; it may be the parent in a vfork(2)
+            // In state D, a process stops before it leaves the system call; it may be the parent in a vfork(2).
+            any |= process.state != 'D';
         });
         return any;
     }
@@ -320,7 +321,7 @@ private:
     bool shell_has_ended_ = false;
     bool has_children_ = true;
     bool is_wanted_ = true;  // the control socket is open
-    bool is_whole_ = false;  // the input is whole and its writing end is closed
+    bool is_whole_ = false;  // the input is complete and its writing end is closed
     CommandEnd end_;
 };
 

@@ -1,5 +1,5 @@
-// Appends ranges of a blob to a file: from memory, through the system, or as shared blocks. Compares files with a blob.
-// Knows nothing about pieces.
+// Appends ranges of a blob to a file: from memory, with a copying system call, or as shared blocks. Compares files with
+// a blob. Knows nothing about pieces.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancel
 void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                 const Cancellation* cancellation);
 
-// As copy_range(), but with copy_file_range(), as far as the system supports it. Returns the number of bytes copied,
+// Like copy_range(), but uses copy_file_range(), as far as the system supports it. Returns the number of bytes copied,
 // which is 0 if the blob is not a file. copy_range() tries this first if the file is on a server that can copy on its
 // own.
 std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,

@@ -17,10 +17,10 @@
 namespace cleave {
 namespace {
 
-// The bytes written in one call, and between two checks of the cancellation.
+// How many bytes are written in one call, and between two checks for cancellation.
 constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 
-// The bytes copied by the system in one call. A server can do a lot in one call.
+// How many bytes the system copies in one call. A server can copy a lot in one call.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
 // Whether the error means that the system itself cannot copy between these two files.

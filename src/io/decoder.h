@@ -22,10 +22,11 @@ public:
     // only if all of `from` was taken. Throws InputError, without a place, if the bytes are corrupt; std::bad_alloc.
     virtual std::size_t decode(std::span<const std::uint8_t>& from, std::span<std::uint8_t> into) = 0;
 
-    // Whether the bytes taken so far are a whole stream, which may end here.
+    // Whether the bytes taken so far form a complete stream, which may end here.
     virtual bool is_whole() const = 0;
 
-    // Says that earlier members were decoded elsewhere; see io/stream_parts.h. Only before the first decode().
+    // Says that earlier members were decoded elsewhere; see io/stream_parts.h. Call this only before the first
+    // decode().
     virtual void pass_over_parts() {}
 };
 

@@ -14,7 +14,7 @@ class Cancellation;
 class Helpers;
 
 // One stream: a gzip member, or a zstd frame with a checksum. The same bytes always produce the same stream, however
-// they are divided into calls and whichever threads help. For one thread at a time.
+// they are split across calls and whichever threads help. For one thread at a time.
 class Encoder {
 public:
     using Take = std::function<void(std::span<const std::uint8_t>)>;
@@ -27,12 +27,13 @@ public:
     // Calls `take` with the bytes of the stream that are ready. Throws whatever `take` throws, std::bad_alloc and, for
     // gzip, Cancelled.
     virtual void encode(std::span<const std::uint8_t> bytes, const Take& take) = 0;
-    // As encode(), for the rest of the stream. encode() must not be called afterwards.
+    // Ends the stream: calls `take` with its remaining bytes, and throws like encode(). encode() must not be called
+    // afterwards.
     virtual void finish(const Take& take) = 0;
 };
 
-// `wanted.format` must not be kNone. For gzip, the encoding thread counts as a worker of `helpers`, which help it;
-// `helpers` and `cancellation` must outlive the encoder. A zstd frame is compressed by one thread. Throws
+// `wanted.format` must not be kNone. For gzip, `helpers` help the encoding thread, which counts as one of their
+// workers. `helpers` and `cancellation` must outlive the encoder. A zstd frame is compressed by one thread. Throws
 // std::bad_alloc.
 std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers = nullptr,
                                       const Cancellation* cancellation = nullptr);

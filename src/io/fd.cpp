@@ -79,9 +79,9 @@ ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> in
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name) {
     // A cancellation just before a blocking read would not interrupt it, so read() is called only once there is
-    // something to read. Where the system can read without waiting, bytes that are already there are taken first.
+    // something to read. Where the system can read without waiting, bytes that are already available are taken first.
     ssize_t size = read_now(descriptor, -1, into);
-    // A signal that ends a pipeline also ends the writer. The end of input that this causes is not the real end.
+    // A signal that ends a pipeline also ends the writer, which causes a premature end of input.
     if (cancellation != nullptr) cancellation->throw_if_requested();
     if (size >= 0) return static_cast<std::size_t>(size);
     for (;;) {
@@ -189,7 +189,7 @@ void Cancellation::signal(int descriptor) noexcept {
 }
 
 // A request and the creation of the descriptor may coincide. Each side first stores and then loads, in a single order
-// that all threads agree on, so at least one of them sees the other and signals.
+// that all threads agree on, so at least one side sees what the other has stored, and signals.
 void Cancellation::request() noexcept {
     requested_.store(true);
     const int saved_errno = errno;

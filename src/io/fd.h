@@ -29,7 +29,7 @@ public:
     bool is_open() const noexcept { return descriptor_ >= 0; }
     // Gives up ownership.
     int release() noexcept { return std::exchange(descriptor_, -1); }
-    // Closes the descriptor and throws if close() fails; the destructor ignores that.
+    // Closes the descriptor, and throws if close() fails. The destructor ignores such a failure.
     void close(const std::string& name);
 
 private:
@@ -52,21 +52,21 @@ ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> in
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name);
 
-// Reads to the end, or until it has more than `most` bytes, in which case the result is longer than `most`.
+// Reads to the end, but stops early once it has more than `most` bytes. The result is then longer than `most`.
 std::string read_to_end(int descriptor, std::size_t most, const std::string& name);
 
-// Reads from an offset: all of `into`, unless the end comes first. Returns the number of bytes.
+// Reads from an offset. Fills `into`, unless the end comes first. Returns the number of bytes read.
 std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& name);
 
 // Also throws Cancelled, but not once everything is written.
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation = nullptr);
 
-// As write_all(), at an offset of a regular file. Any thread.
+// Like write_all(), but at an offset in a regular file. Thread-safe.
 void write_all_at(int descriptor, std::uint64_t offset, std::span<const std::uint8_t> bytes, const std::string& name,
                   const Cancellation* cancellation = nullptr);
 
-// The number of descriptors that the process may have open.
+// The maximum number of descriptors that the process may have open.
 std::uint64_t descriptor_limit();
 
 // Holds `count` descriptors. Throws std::system_error if they are not available.

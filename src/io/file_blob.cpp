@@ -80,7 +80,7 @@ void FileBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
     throw InputChangedError("input truncated while reading");
 }
 
-// Nobody else can change a temporary file: bytes that are missing there were lost by the disk.
+// Nobody else can change a temporary file, so bytes that are missing there were lost by the disk.
 void FileBlob::require_version() const {
     if (!source_.version) throw std::system_error(EIO, std::generic_category(), source_.name);
 }

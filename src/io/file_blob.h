@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// A file, from the offset where reading begins to the end that it had when it was opened.
+// A file, from the offset where reading begins to what was its end when it was opened.
 class FileBlob : public Blob {
 public:
     std::uint64_t size() const noexcept override { return size_; }
@@ -21,17 +21,17 @@ public:
     // Throws std::system_error, EIO, for a temporary file.
     void throw_if_lost() const override;
 
-    // Whether some lent bytes could not be read and were zeros instead.
+    // Whether some lent bytes could not be read and were replaced with zeros.
     virtual bool has_lost() const noexcept { return false; }
-    // All the bytes if they are mapped; otherwise empty.
+    // All bytes of the blob if they are mapped; otherwise empty.
     virtual std::span<const std::uint8_t> mapped() const noexcept { return {}; }
     virtual bool is_mapped() const noexcept { return false; }
 
-    // Fills `into` with the bytes from `offset` on. Uses pread(), even if they are mapped from a file. Throws what
+    // Fills `into` with the bytes from `offset` on. Uses pread(), even if the bytes are mapped from a file. Throws what
     // lend() throws.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const;
 
-    // Drops `size` bytes from the end, at most size(). Do not call this while another thread uses the blob.
+    // Drops the last `size` bytes, which may be at most size(). Do not call this while another thread uses the blob.
     void leave_out(std::uint64_t size) noexcept { size_ -= size; }
 
     const Source& source() const noexcept { return source_; }
@@ -46,8 +46,8 @@ private:
     std::uint64_t size_;
 };
 
-// The blob of a regular file that has bytes from source.offset on. Returns null if it should be mapped and the system
-// refuses. `source` must outlive the blob and must not be moved.
+// The blob of a regular file that has at least one byte from source.offset on. Returns null if `access` asks for a
+// mapping and the system refuses. `source` must outlive the blob and must not be moved.
 std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access);
 // The blob of an empty file.
 std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access);

@@ -13,7 +13,8 @@
 namespace cleave {
 namespace {
 
-// The size of one read: small enough for the bytes to be still in the first caches when they are scanned and written.
+// The size of one read: small enough that the bytes are still in the first-level caches when they are scanned and
+// written.
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
 
 }  // namespace
@@ -56,7 +57,7 @@ void FileStream::require_unread(const char* call) const {
     if (was_read_) throw std::invalid_argument(std::string(call) + " after read(): a stream is read once");
 }
 
-// Looks at how the stream begins. Only the first call has an effect.
+// Finds the format from the start of the stream. Only the first call has an effect.
 void FileStream::find_compression() {
     if (std::exchange(is_known_, true)) return;
     const auto buffer = buffer_.grow(kReadSize);
@@ -100,7 +101,7 @@ std::span<const std::uint8_t> FileStream::decode_next() {
             const auto bytes = decoder_->decode(compressed_, following_);
             if (!bytes.empty()) return bytes;
             if (read_compressed()) continue;
-            // The decoder may have been waiting for more bytes before decoding the ones it has.
+            // The decoder may have been waiting for more bytes before decoding those that it has.
             if (std::exchange(following_, Following::kNothing) != Following::kNothing && !compressed_.empty()) continue;
             if (decoder_->is_whole()) return {};
             throw InputError(std::string(compression_name(compression_)) + " data that ends too early");

@@ -25,7 +25,7 @@ public:
     std::span<const std::uint8_t> read() override;
     std::uint64_t consumed() const noexcept override { return consumed_; }
 
-    // Known from the first peek(), read() or find_compression() onwards.
+    // Known once peek(), read() or find_compression() has been called.
     Compression compression() const noexcept { return compression_; }
     void find_compression();
     // Whether find_compression() has read a byte.
@@ -34,7 +34,7 @@ public:
     // Throws std::invalid_argument, which names `call`, if read() has been called.
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { cancellation_ = cancellation; }
-    // As Input::set_threads().
+    // See Input::set_threads().
     void set_threads(unsigned threads) noexcept;
 
 private:
@@ -50,9 +50,9 @@ private:
     std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads
     std::span<const std::uint8_t> waiting_;  // bytes that read() has yet to return
     std::uint64_t consumed_ = 0;             // bytes read from the source
-    bool is_at_end_ = false;                 // of the source; a terminal would wait for another Ctrl-D
-    bool was_read_ = false;                  // read() has been called
-    bool is_known_ = false;                  // find_compression() was called; it sets the members below
+    bool is_at_end_ = false;  // the source has ended; reading a terminal again would wait for another Ctrl-D
+    bool was_read_ = false;   // read() has been called
+    bool is_known_ = false;   // find_compression() was called; it sets the members below
     Compression compression_ = Compression::kNone;
     std::optional<ParallelDecoder> decoder_;
     std::span<const std::uint8_t> compressed_;   // bytes that the decoder has yet to take

@@ -29,7 +29,7 @@ bool is_same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec
 
 }  // namespace
 
-// The path is read first: if it changes in between, the status already has the new ctime.
+// The path is read first. If it changes before the status is read, the status already has the new ctime.
 FileVersion::FileVersion(int descriptor, const std::string& name) {
     PathBuffer buffer;
     path_ = path_behind(descriptor, buffer);

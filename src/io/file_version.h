@@ -13,12 +13,12 @@ enum class FileChange : std::uint8_t {
     kShortened,
     kGrown,
     kWritten,  // or its modification time was set
-    kTouched,  // only ctime is new, and neither name, links, owner nor mode explain that
+    kTouched,  // only ctime has changed, and no change of name, links, owner or mode explains that
     kUnknown,  // the system does not say
 };
 
 // Tells whether the content of a file may have changed. Compares its size, its modification time (mtime) and, if only a
-// write can explain a change there, the time of its last status change (ctime).
+// write can explain a change to it, its status change time (ctime).
 class FileVersion {
 public:
     // The file behind the descriptor as it is now. Throws std::system_error with `name`.

@@ -23,7 +23,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// Starting a block with its dictionary takes 0.03 ms (Zen 4), a thousandth of the block's time at level 6.
+// Starting a block with its dictionary takes 0.03 ms (Zen 4), a thousandth of the time that the block takes at level 6.
 constexpr std::size_t kBlock = std::size_t{2} << 20;
 constexpr std::size_t kDictionary = std::size_t{32} << 10;  // the furthest that deflate can refer back
 constexpr std::size_t kBufferSize = std::size_t{128} << 10;
@@ -32,7 +32,7 @@ constexpr std::size_t kBufferSize = std::size_t{128} << 10;
 struct Deflated {
     Bytes bytes;
     uLong checksum = 0;    // of the bytes before deflating
-    std::size_t size = 0;  // their number
+    std::size_t size = 0;  // the number of those bytes
 };
 
 // When to give up work.
@@ -84,7 +84,7 @@ public:
     void end_last_block(const Encoder::Take& take) { end(Z_FINISH, take); }
 
 private:
-    // Empties the buffer first, so that zlib ends a block with more room than it needs: with less, it could write the
+    // Empties the buffer first, so that zlib has more room than it needs to end a block: with less, it could write the
     // end marker twice.
     void end(int flush, const Encoder::Take& take) {
         empty(take);
@@ -120,7 +120,7 @@ void append(Bytes& bytes, std::span<const std::uint8_t> more) { bytes.insert(byt
 // A block that a helper deflates.
 class Job {
 public:
-    // `bytes` are the dictionary followed by the block.
+    // `bytes` is the dictionary followed by the block.
     Job(int level, Bytes bytes, std::size_t dictionary, Stop stop)
         : level_(level), bytes_(std::move(bytes)), dictionary_(dictionary), stop_(std::move(stop)) {}
 
@@ -208,7 +208,7 @@ public:
 
     void finish(const Take& take) override {
         if (size_ == 0) begin_block(take);  // an empty block
-        if (is_for_helper_) {               // there is no further block for this thread to deflate in the meantime
+        if (is_for_helper_) {               // this thread has no other block to deflate in the meantime
             begin_own_block();
             deflate(std::span(collected_).subspan(dictionary_.size()), take);
         }
@@ -235,7 +235,7 @@ private:
         if (!is_for_helper_) begin_own_block();
     }
 
-    // Returns false if there is too little memory, in which case this thread does without help.
+    // Returns false if there is too little memory. This thread then does without help.
     bool begin_collecting() {
         try {
             collected_.reserve(kDictionary + kBlock);
@@ -289,7 +289,7 @@ private:
         if (!helpers_->try_run([job] { job->run(); })) job->run();  // another encoder was faster
     }
 
-    // Takes the finished blocks, from the front. Waits for a slow one rather than letting the others pile up.
+    // Takes the finished blocks, from the front. Waits for a slow block rather than letting the other blocks pile up.
     void take_ready(const Take& take) {
         const auto is_ready = [](const Waiting& block) { return !block.by_helper || block.by_helper->is_done(); };
         while (!waiting_.empty() && (waiting_.size() > helpers_->threads() || is_ready(waiting_.front()))) {
@@ -338,7 +338,7 @@ private:
     std::optional<Helpers::Worker> worker_;
     const Stop stop_;
     Deflater deflater_;
-    Bytes output_;               // bytes of the member that are yet to be taken
+    Bytes output_;               // bytes of the member that have yet to be passed on
     uLong member_checksum_ = 0;  // of the blocks taken so far
     std::uint64_t member_size_ = 0;
     std::deque<Waiting> waiting_;
@@ -350,7 +350,7 @@ private:
     bool is_for_helper_ = false;  // if so, its bytes are collected
     Bytes collected_;             // preceded by the dictionary
     bool is_direct_ = true;       // no earlier block is waiting
-    uLong checksum_ = 0;          // unless it is for a helper
+    uLong checksum_ = 0;          // unused if the block is for a helper
 };
 
 }  // namespace

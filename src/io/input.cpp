@@ -25,8 +25,8 @@
 namespace cleave {
 namespace {
 
-// The capacity of a pipe: by default the largest that needs no privileges, so that reader and writer seldom wait for
-// each other.
+// The capacity given to a pipe, so that reader and writer seldom wait for each other. By default, a larger one needs a
+// privilege.
 constexpr int kPipeSize = 1 << 20;
 
 // False for files in /proc (which report size 0), whose permissions say nothing about the content.
@@ -118,7 +118,7 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     if (S_ISDIR(source.status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), source.name);
     if (has_size(source)) impl->blob = make_file_blob(source, access);
     if (is_empty_file(source)) impl->blob = make_empty_blob(source, access);
-    // Compressed data are read in order, as a stream.
+    // Compressed data is read in order, as a stream.
     if (impl->blob && is_compressed(*impl->blob)) impl->blob.reset();
     if (!impl->blob) impl->stream = std::make_unique<FileStream>(source, cancellation);
     // If this fails, the pipe keeps its capacity.
@@ -213,7 +213,7 @@ void Input::leave_out(std::uint64_t size) {
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_stream()) return impl_->stream->peek(size);
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(size, impl_->blob->size()));
-    // Returns a copy, because what is inferred from these bytes is later used with them, and a mapping may change in
+    // Returns a copy, because what is inferred from these bytes is later applied to them, and a mapping may change in
     // between.
     if (impl_->peeked.size() < there) impl_->peeked.resize(there);
     const std::span<std::uint8_t> bytes = std::span(impl_->peeked).first(there);
@@ -235,7 +235,7 @@ void Input::spool(Meter* meter) {
     throw_if_changed();
     impl.consumed = impl.stream->consumed();
     impl.compression = impl.stream->compression();
-    // From here on the copy is the source.
+    // From here on, the copy is the source.
     Source& source = impl.source;
     source.version.reset();
     source.file = std::move(temporary);

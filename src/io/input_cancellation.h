@@ -6,8 +6,8 @@
 
 namespace cleave {
 
-// While this object exists, `cancellation` ends waits for the input; null for none. Its destructor restores the
-// previous Cancellation, unless a different one has been set since. The input must not be moved from in the meantime.
+// While this object exists, `cancellation`, unless null, ends waits for the input. The destructor restores the previous
+// Cancellation, unless a different one has been set since. The input must not be moved from in the meantime.
 class InputCancellation {
 public:
     InputCancellation(Input& input, const Cancellation* cancellation)

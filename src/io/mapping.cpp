@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// The place of a mapping. `begin` is set last and cleared first: while it is set, `end` is valid.
+// The table entry of a mapping. `begin` is set last and cleared first: while it is set, `end` is valid.
 struct Slot {
     std::atomic<bool> taken;
     std::atomic<bool> faulted;

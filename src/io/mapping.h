@@ -11,7 +11,7 @@ namespace cleave {
 // Owns a read-only mapping of a file from an offset to its end.
 class Mapping {
 public:
-    // The most mappings that can exist at once.
+    // The maximum number of mappings that can exist at once.
     static constexpr std::size_t kMaxCount = 64;
 
     // Returns nothing if the system refuses (the file system cannot map, no address space is left) or there are too
@@ -25,7 +25,7 @@ public:
 
     std::span<const std::uint8_t> bytes() const noexcept { return all_.subspan(skip_); }
 
-    // Whether part of it could not be read and now reads as zeros. Any thread.
+    // Whether part of it could not be read and now reads as zeros. Thread-safe.
     bool has_faulted() const noexcept;
 
 private:
@@ -37,9 +37,9 @@ private:
     std::size_t slot_;  // its index in the table; kMaxCount if it has none
 };
 
-// Replaces the mapping that contains the address with zeros, from the address's page to the end. (Page by page, each
-// page would cost a fault and one of the limited number of memory areas.) Returns false if the address is not in a
-// mapping or the system refuses. Async-signal-safe.
+// Replaces the mapping that contains the address with zeros, from the address's page to the end. (If this were done
+// page by page, each page would cost a fault and use up one of the limited number of memory areas.) Returns false if
+// the address is not in a mapping or the system refuses. Async-signal-safe.
 bool lay_zeros(const void* address) noexcept;
 
 }  // namespace cleave

@@ -17,7 +17,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
     const int saved_errno = errno;
     const bool is_sent = info->si_code <= 0;  // by a process, so no address is at fault
     if (is_sent || !lay_zeros(info->si_addr)) {
-        ::sigaction(SIGBUS, &previous, nullptr);  // on return the fault recurs
+        ::sigaction(SIGBUS, &previous, nullptr);  // the fault recurs on return
         if (is_sent) ::kill(::getpid(), SIGBUS);
     }
     errno = saved_errno;

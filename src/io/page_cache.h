@@ -8,10 +8,10 @@
 namespace cleave {
 
 // Whether one pass over the blob is likely to take less time than a scan with `threads` threads followed by a copy.
-// Probes 64 places of the file with is_cached(), so only the first call for a file is reliable. The result is false for
-// files of at most 64 MiB. It is true
-// - if most of the file is not in the page cache and there are at most 4 threads: the disk then works while one thread
-//   writes. More than 4 threads write the pieces in less time than that;
+// Probes 64 offsets in the file with is_cached(), which starts reads, so only the first call for a file is reliable.
+// The result is false for files of at most 64 MiB. It is true
+// - if most of the file is not in the page cache and there are at most 4 threads: in one pass, the disk works while a
+//   thread writes. More than 4 threads gain more by writing the pieces in parallel;
 // - if part of the file is not in the page cache and the file is larger than half of available_memory(): the copy
 //   would read it from the disk again.
 bool is_better_read_once(const Blob& blob, unsigned threads);

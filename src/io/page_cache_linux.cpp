@@ -20,7 +20,7 @@ std::uint64_t number_in(const std::string& path) {
     return file >> number ? number : UINT64_MAX;
 }
 
-// The lowest limit of a control group and the groups around it.
+// The lowest limit of a control group and of the groups that contain it.
 std::uint64_t least_limit(const std::string& hierarchy, std::string group, const char* name) {
     std::uint64_t least = UINT64_MAX;
     for (;;) {

@@ -8,17 +8,17 @@
 namespace cleave {
 namespace {
 
-// Few enough bytes to be still in the first caches when they are scanned and written.
+// Few enough bytes that they are still in the first-level caches when they are scanned and written.
 constexpr std::size_t kInOrder = std::size_t{64} << 10;
 
-// One thread reads what the others decode, and could not keep up with more of them. This also bounds the memory.
+// One thread reads what the others decode, and could not keep up with more threads. This also limits the memory used.
 constexpr unsigned kMaxThreads = 16;
 
 // Compressed and decoded bytes for each thread.
 constexpr std::size_t kRead = std::size_t{512} << 10;
 constexpr std::size_t kRoom = std::size_t{2} << 20;
 
-// A thread that has less work than this takes longer to start than to finish.
+// A thread with less work than this would take longer to start than to finish.
 constexpr std::size_t kLeastShare = std::size_t{128} << 10;
 
 }  // namespace
@@ -42,7 +42,7 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
     return into.first(decoder_->decode(from, into));
 }
 
-// Lists the whole parts, as far as there is room for them. Returns whether more bytes might reveal more parts.
+// Lists the complete parts, as far as there is room for them. Returns whether more bytes might reveal more parts.
 bool ParallelDecoder::find_parts(std::span<const std::uint8_t> bytes) {
     const std::size_t most = kRoom * threads_;
     parts_.clear();

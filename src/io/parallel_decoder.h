@@ -3,15 +3,15 @@
 //
 //     bytes given   | part | part | part | part | par     find where they end and how much room they need
 //                      |  \       \      \              threads take parts, each with its own room
-//     room          |   part   |  part  | part |  part |  what they become, one text
+//     room          |   part   |  part  | part |  part |  their decoded bytes, contiguous
 //
-// The bytes themselves claim what the parts are. The claim is believed once the parts are decoded and their sizes and
-// checksums agree with it. From the first part for which they do not agree, or the first member that is not a part, a
-// Decoder continues in order. A part is not decoded until all of it has arrived. So neither the bytes nor the errors
-// depend on the number of threads or on how the bytes are divided into calls.
+// The bytes themselves claim where the parts are. The claim is believed only once the parts are decoded and their sizes
+// and checksums agree with it. From the first part for which they do not agree, or the first member that is not a part,
+// a Decoder continues in order. A part is decoded only after all of it has arrived. Neither the decoded bytes nor the
+// errors therefore depend on the number of threads or on how the input is split across calls.
 //
-// The result is the same as a Decoder's, with one exception: libdeflate accepts 1 in 100,000 damaged parts that zlib
-// rejects, where the damage changes neither size nor checksum.
+// The result is the same as a Decoder's, with one exception: libdeflate accepts 1 in 100,000 of the damaged parts that
+// zlib rejects. In these, the damage changes neither size nor checksum.
 #pragma once
 
 #include <cstddef>
@@ -44,15 +44,15 @@ public:
     // Sets how many threads may decode, including the calling one; at most 16 are used. The default is 1.
     void set_threads(unsigned threads) noexcept;
 
-    // Takes bytes from the front of `from` and returns what they become, valid until the next call. Returns nothing
-    // only if all of `from` was taken or, unless kNothing follows, if the remaining bytes should be passed again
+    // Takes bytes from the front of `from` and returns them decoded. The result is valid until the next call, and is
+    // empty only if all of `from` was taken or, unless kNothing follows, if the remaining bytes should be passed again
     // together with bytes that follow. Throws what Decoder::decode() throws.
     std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from, Following following);
 
-    // How many bytes to add to the ones that decode() left.
+    // How many bytes to read in addition to those that decode() did not take.
     std::size_t read_size() const;
 
-    // Whether the bytes taken so far are a whole stream, which may end here.
+    // Whether the bytes taken so far form a complete stream, which may end here.
     bool is_whole() const { return decoder_->is_whole(); }
 
 private:
@@ -69,7 +69,7 @@ private:
     std::unique_ptr<Decoder> decoder_;
     unsigned threads_ = 1;
     bool takes_parts_;        // all members so far were sound parts
-    bool has_parts_ = false;  // there has been at least one
+    bool has_parts_ = false;  // at least one part has been found
     std::vector<Part> parts_;
     std::size_t full_parts_ = 0;  // how many of parts_ are not empty; BGZF ends with an empty one
     std::size_t room_ = 0;        // for parts_

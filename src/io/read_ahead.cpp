@@ -39,7 +39,7 @@ bool ReadAhead::is_chunk_cached(std::uint64_t chunk) const noexcept {
     return is_cached(file_.descriptor, file_.offset + std::min(chunk + kChunk, bytes_.size()) - 1);
 }
 
-// Reads the whole chunk into the same small buffer, which stays in the processor's cache. Returns false if the file has
+// Reads the entire chunk through one small buffer, which stays in the processor's cache. Returns false if the file has
 // become shorter or cannot be read.
 bool ReadAhead::read(std::uint64_t chunk) const noexcept {
     constexpr std::size_t kBufferSize = std::size_t{64} << 10;
@@ -68,7 +68,7 @@ void ReadAhead::run(const std::stop_token& stop) {
             chunk += kChunk;
             advance(chunk);
         } else {
-            chunk = bytes_.size();  // the readers will notice by themselves
+            chunk = bytes_.size();  // the readers will notice for themselves
         }
     }
     advance(bytes_.size());

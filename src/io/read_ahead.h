@@ -1,21 +1,20 @@
 // Brings the bytes of a mapped file into the page cache before they are read. Knows nothing about CSV.
 //
-// Threads that scan a mapping take page faults in several places of the file. At each place the system reads ahead only
-// as far as the device's setting says, 128 KiB on most machines, so the disk waits for the threads and the threads for
-// the disk. Here one thread reads the file from the front, in chunks, and discards the bytes, which stay in the page
-// cache. The threads that read the mapping follow, and wait for it. It stays at most a window ahead of them, so little
-// memory is enough:
+// Threads that scan a mapping take page faults in several parts of the file at once. In each part, the system reads
+// ahead only as far as the device's setting says, 128 KiB on most machines, so the disk waits for the threads and the
+// threads wait for the disk. Here one thread reads the file from the front, in chunks, and discards the bytes, which
+// stay in the page cache. The threads that read the mapping follow, and wait for it. It stays at most a window ahead of
+// them, so little memory is enough:
 //
 //     file   | done | being scanned |  in the page cache  |   on the disk   |
 //                                   ^ reached_            ^ there_ < reached_ + kWindow + kChunk
 //
 // Reads this large make the system read ahead according to its own rules, whatever the device's setting: several MiB at
-// once, into large folios. Using madvise(WILLNEED) or posix_fadvise() fills the cache one page at a time, and was
-// slower.
+// once, into large folios. madvise(WILLNEED) and posix_fadvise() fill the cache one page at a time, and were slower.
 //
 // Chunks at the front that are already cached are skipped; reading their last byte without waiting shows whether they
-// are. If the whole file is cached, no thread is started. Pages that the readers have left behind are unmapped so that
-// the system can reclaim their memory at once. Nothing is dropped from the cache, because it may have been there
+// are. If the entire file is cached, no thread is started. Pages that the readers have left behind are unmapped so that
+// the system can reclaim their memory at once. No page is dropped from the cache, because it may have been there
 // before.
 #pragma once
 
@@ -38,8 +37,8 @@ public:
     static constexpr std::uint64_t kWindow = std::uint64_t{32} << 20;
 
     // The bytes [begin, end) of `blob` are about to be lent in ascending order. `blob` must outlive this object. Only a
-    // range of a mapped file is read ahead, and only if it is larger than kChunk. If the system refuses a thread,
-    // nothing is read ahead. Throws std::bad_alloc.
+    // range of a mapped file is read ahead, and only if it is larger than kChunk. If no thread can be started, nothing
+    // is read ahead. Throws std::bad_alloc.
     ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end);
 
     // How many of `threads` threads are left to read the mapping while one of them reads ahead. With two readers on
@@ -50,7 +49,7 @@ public:
     }
 
     // Call this before reading the first `end` bytes from `begin` on. Waits until they are in the page cache or cannot
-    // be read. Any thread.
+    // be read. Thread-safe.
     void wait_for(std::uint64_t end) {
         if (there_.load(std::memory_order_relaxed) < bytes_.size()) wait(end);
     }
@@ -58,9 +57,9 @@ public:
     // How many bytes from `begin` on seemed to be in the page cache when this object was created. Checking starts a
     // read, so a chunk of a cold file counts if its read ends before the check does.
     std::uint64_t found() const noexcept { return found_; }
-    // How many bytes from `begin` on need no waiting.
+    // How many bytes from `begin` on can be read without waiting.
     std::uint64_t there() const noexcept { return there_.load(); }
-    // Whether nothing more is read until wait_for() is called with a larger `end` than before. Any thread.
+    // Whether nothing more will be read until wait_for() is called with a larger `end` than before. Thread-safe.
     bool is_idle() const noexcept { return there_.load() >= bytes_.size() || idle_at_.load() == reached_.load(); }
 
 private:

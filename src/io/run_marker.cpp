@@ -26,8 +26,8 @@ namespace {
 constexpr unsigned kMaxEntries = 16'384;
 
 // A marker holds the process number, in a field of fixed width so that it can be overwritten, followed by notes:
-// triples of fields (inode, hidden name, name), kSuccess and kFailure. The later of the last two counts. Every field
-// ends with a NUL.
+// triples of fields (inode, hidden name, name), kSuccess and kFailure. Of kSuccess and kFailure, the later one counts.
+// Every field ends with a NUL.
 constexpr std::size_t kProcessWidth = 20;
 constexpr std::string_view kSuccess = "success";
 constexpr std::string_view kFailure = "failure";
@@ -56,12 +56,12 @@ struct Note {
 };
 
 struct Notes {
-    std::map<std::string, Note> by_hidden_name;  // the last note for each
+    std::map<std::string, Note> by_hidden_name;  // the latest note for each
     bool success = false;
 };
 
-// Whether a note is safe to follow: it names a hidden file of the marker's run and a name in the same folder. So the
-// text of a marker cannot cause other files to be removed.
+// Whether a note is safe to follow: it names a hidden file of the marker's run and a name in the same folder. The
+// content of a marker therefore cannot cause other files to be removed.
 bool is_sound(std::string_view marker, std::string_view hidden_name, std::string_view name) {
     const std::string folder = std::string(1, '/').append(folder_of(hidden_name));
     return folder_of(hidden_name) == folder_of(name) && !name.starts_with('/') &&
@@ -97,8 +97,7 @@ ino_t inode_of(const Directory& directory, const std::string& name) {
     return ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : 0;
 }
 
-// Removes the files that a killed run left hidden, and puts back the ones that it had replaced. Anything that fails is
-// left as it is.
+// Removes the files that a killed run left hidden, and puts back the files that it had replaced. Ignores failures.
 void clear(const Directory& directory, const Notes& notes) {
     const int at = directory.descriptor();
     for (const auto& [hidden_name, note] : notes.by_hidden_name) {
@@ -114,9 +113,9 @@ void clear(const Directory& directory, const Notes& notes) {
     }
 }
 
-// Cleans up after a killed run in this directory. With `sync`, waits until the result is on stable storage: only the
-// notes lead to a replaced file, and they must not be lost before it has its name again. Returns false if the system
-// cannot do that.
+// Cleans up after a killed run in this directory. With `sync`, waits until the result is on stable storage, because
+// only the notes say where a replaced file is, and they must not be lost before it has its name again. Returns false if
+// that fails.
 bool clear(const Directory& directory, const std::string& marker, int descriptor, const struct stat& status,
            bool sync) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
@@ -125,8 +124,8 @@ bool clear(const Directory& directory, const std::string& marker, int descriptor
     return !sync || ::syncfs(descriptor) == 0;
 }
 
-// Why a file found under a marker's name cannot be this user's marker; null if it can. A link or a second name would
-// let someone who planted it choose which file is written to.
+// Why a file found under a marker's name cannot be this user's marker; null if it can. A symbolic link or a second hard
+// link would let the user who planted it choose which file is written to.
 const char* foreign_trait(const struct stat& status) {
     if (S_ISLNK(status.st_mode)) return "it is a symbolic link";
     if (!S_ISREG(status.st_mode)) return "it is not a regular file";
@@ -244,7 +243,7 @@ void clear_leftovers(const Directory& directory, bool sync) {
         const Fd fd(::openat(directory.descriptor(), name.c_str(), kOpening));
         struct stat status;
         if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || foreign_trait(status) != nullptr) continue;
-        if (status.st_size == 0) continue;  // its run may be about to lock it
+        if (status.st_size == 0) continue;  // the run that created it may be about to lock it
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;
         if (clear(directory, name, fd.get(), status, sync)) ::unlinkat(directory.descriptor(), name.c_str(), 0);

@@ -20,8 +20,8 @@ class RunMarker {
 
 public:
     // Takes the marker with that id; returns nullptr if a live run has it. Cleans up what a killed run left under
-    // hidden names: its own files are removed, and files that it had replaced are put back. Where the file system has
-    // no locks, no run counts as live or killed. `directory` must outlive the marker.
+    // hidden names: removes the files that it created, and puts back files that it had replaced. Where the file system
+    // has no locks, no run counts as live or killed. `directory` must outlive the marker.
     //
     // Throws std::system_error, and OutputError if the file with the marker's name is not a regular file of the caller
     // with no other hard links. Such a file is left alone: what other users write must not cause a user's files to be
@@ -47,8 +47,7 @@ public:
     // The marker's descriptor, which stays open until the run ends.
     int descriptor() const noexcept { return fd_.get(); }
 
-    // Returns a name that no other file has, neither a file of a live run nor one that an earlier run has left for
-    // good.
+    // Returns a name that no other file has, not even a file that an earlier run has left behind for good.
     std::string next_hidden_name();
 
     // Call this before a file gets the hidden name, and again, with the file's inode, before it exchanges names with
@@ -59,7 +58,7 @@ public:
     // From here on, replaced files must not be put back. Throws std::system_error.
     void note_success();
 
-    // Revokes note_success() if the marker can be written to, because the run failed after all. Does nothing if
+    // Call this if the run fails after all: revokes note_success() if the marker can be written to. Does nothing if
     // note_success() was not called.
     void note_failure() noexcept;
 
@@ -83,8 +82,8 @@ private:
 };
 
 // Cleans up, as far as possible, what killed runs left under hidden names, and removes their markers. Ignores other
-// users' runs, and all but the first 16,384 entries of a large directory. With `sync`, a marker is kept until the rest
-// is on stable storage.
+// users' runs, and all but the first 16,384 entries of a large directory. With `sync`, a marker is removed only after
+// the other changes are on stable storage.
 void clear_leftovers(const Directory& directory, bool sync = false);
 
 }  // namespace cleave

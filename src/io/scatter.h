@@ -1,8 +1,8 @@
-// Deals out a range of a blob to many places: each call sends the next few bytes to one place, after the bytes that it
-// already has. The range is read once, in order. Knows nothing about pieces.
+// Distributes a range of a blob among many destinations: each call appends the next few bytes to one destination. The
+// range is read once, in order. Knows nothing about pieces.
 //
-// Each place has a buffer, which is written when the place's offset reaches a multiple of the buffer's size, so most
-// writes are aligned. Large parts that go to one place bypass the buffer.
+// Each destination has a buffer, which is written out when the destination's offset reaches a multiple of the buffer
+// size, so most writes are aligned. Large parts bypass the buffer.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ namespace cleave {
 // For one thread at a time. Members throw Cancelled and whatever Blob::lend() and Write throw.
 class Scatterer {
 public:
-    // Writes to the place numbered `to`.
+    // Writes to destination `to`.
     using Write = std::function<void(std::size_t to, std::uint64_t offset, std::span<const std::uint8_t> bytes)>;
 
-    // Place i gets its bytes from offsets[i] on. The buffers take up at most `memory` bytes in all, or 4 KiB each if
-    // that is more. `blob` and `cancellation`, which may be null, must outlive this object.
+    // The bytes for destination i are written from offsets[i] on. The buffers take up at most `memory` bytes in all, or
+    // 4 KiB each if that is more. `blob` and `cancellation`, which may be null, must outlive this object.
     Scatterer(const Blob& blob, BlobRange range, std::span<const std::uint64_t> offsets, std::size_t memory,
               Write write, const Cancellation* cancellation);
 
-    // Sends the next `size` bytes of the range to place `to`.
+    // Sends the next `size` bytes of the range to destination `to`.
     void take(std::size_t to, std::uint64_t size) {
         Place& place = places_[to];
         if (size > 0 && size < place.room && size <= lent_.size()) {
@@ -40,14 +40,14 @@ public:
         }
     }
 
-    // Call this when the whole range is taken.
+    // Call this when the entire range has been taken.
     void finish();
 
 private:
     struct Place {
         std::uint64_t offset;  // where the first byte of the buffer goes
         std::uint32_t size;    // bytes in the buffer
-        std::uint32_t room;    // bytes until it must be written
+        std::uint32_t room;    // how many more bytes fit before it must be written
     };
 
     std::uint8_t* buffer_of(std::size_t to) { return buffers_.get() + to * buffer_size_; }

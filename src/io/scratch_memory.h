@@ -7,8 +7,8 @@
 
 namespace cleave {
 
-// Bytes that are zero at first. Small amounts are kept in memory; larger ones in a mapping of an unlinked temporary
-// file, so that the system can reclaim the memory.
+// Bytes that start out as zeros. Small amounts are kept in memory; larger ones are kept in a mapping of an unlinked
+// temporary file, so that the system can reclaim the memory.
 class ScratchMemory {
 public:
     static constexpr std::uint64_t kMaxInMemory = std::uint64_t{1} << 20;

@@ -28,7 +28,7 @@ namespace cleave {
 // For one thread. The input must outlive the reader.
 class SequentialReader {
 public:
-    // `meter`, if not null, gets the number of bytes handed out. If the system refuses a thread, a blob is read without
+    // `meter`, if not null, gets the number of bytes handed out. If no thread can be started, a blob is read without
     // one. Throws std::bad_alloc.
     SequentialReader(Input& input, Meter* meter);
 
@@ -46,13 +46,13 @@ private:
     Meter* meter_;
     std::array<std::vector<std::uint8_t>, 4> ring_;  // for a blob: part n is in ring_[n % 4]
     std::uint64_t parts_ = 0;                        // of the blob
-    bool has_part_ = false;                          // the caller has part taken_
+    bool has_part_ = false;                          // the caller holds part taken_
     std::uint64_t handed_out_ = 0;                   // bytes of the blob
     Mutex mutex_;
     StoppableConditionVariable moved_;                    // a member below has changed
     std::uint64_t taken_ CLEAVE_GUARDED_BY(mutex_) = 0;   // parts that the caller is done with
     std::uint64_t filled_ CLEAVE_GUARDED_BY(mutex_) = 0;  // parts that have been read
-    std::exception_ptr error_ CLEAVE_GUARDED_BY(mutex_);  // part filled_ could not be read
+    std::exception_ptr error_ CLEAVE_GUARDED_BY(mutex_);  // why part filled_ could not be read
     std::jthread thread_;                                 // last: it uses the other members
 };
 

@@ -9,8 +9,8 @@ namespace cleave {
 
 FileChange Source::change() const noexcept { return version ? version->change(file.get()) : FileChange::kNone; }
 
-// Bytes appended to the file of a snapshot do not matter, unless bytes of the snapshot could not be read: then the file
-// was shorter for a while.
+// Bytes appended to the file of a snapshot do not matter, unless bytes of the snapshot could not be read: in that case,
+// the file was shorter for a while.
 Source::Trust Source::trust(FileChange change, bool has_lost) const noexcept {
     const Trust kept = has_lost ? Trust::kUnreadable : Trust::kGood;
     const bool accepts_append = is_snapshot && !has_lost;
@@ -39,8 +39,8 @@ void Source::judge(FileChange change, bool has_lost) const {
     }
 }
 
-// Looks only once, because the file may be touched between two looks. The new version is taken first, so it differs
-// from the file after any later change.
+// Checks only once, because the file may be touched between two checks. The new version is taken first, so any later
+// change will show.
 bool Source::accept_touch() {
     if (!version) return false;
     FileVersion now(file.get(), name);

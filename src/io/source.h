@@ -20,12 +20,12 @@ struct Source {
     std::optional<FileVersion> version;  // only if other processes can change the file
     bool is_snapshot = false;            // appended bytes do not count as a change
 
-    // As the members of Input with the same names. `has_lost` says that some bytes could not be read and were zeros
-    // instead.
+    // Like the members of Input with the same names. `has_lost` says that some bytes could not be read and were
+    // replaced with zeros.
     void throw_if_changed(bool has_lost) const;
     bool is_unchanged(bool has_lost) const noexcept;
 
-    // As Input::accept_touch(), for a blob that has lost nothing.
+    // Like Input::accept_touch(), for a blob that has lost nothing.
     bool accept_touch();
 
 private:

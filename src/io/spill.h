@@ -1,4 +1,4 @@
-// Keeps bytes for later: in memory up to a limit, beyond that in an unlinked temporary file.
+// Keeps bytes for later: in memory up to a limit, and beyond that in an unlinked temporary file.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ private:
     std::vector<std::uint8_t> memory_;  // the rest
 };
 
-// As SpillBuffer, for entries that are plain bytes.
+// Like SpillBuffer, but for entries that can be copied as plain bytes.
 template <class Entry>
 class SpillList {
 public:
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // SpillBuffer passes on whole entries: parts of kMaxInMemory bytes.
+    // SpillBuffer passes on parts of kMaxInMemory bytes, which must not split an entry.
     static_assert(SpillBuffer::kMaxInMemory % sizeof(Entry) == 0);
     static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);  // the parts are aligned by `new`
     static constexpr std::size_t kKept = 4096;

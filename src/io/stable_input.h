@@ -1,8 +1,8 @@
-// The one protocol for inputs that change while they are read.
+// The one protocol for dealing with inputs that change while they are read.
 //
 // Results count only if nobody wrote to the input while it was read. A file's size and times reveal a write. But if
-// only ctime is new, the file was either touched, or written to by someone who then restored its mtime. In that case
-// the work is repeated and the results are compared.
+// only ctime has changed, the file was either touched, or written to by someone who then restored its mtime. In that
+// case the work is repeated and the results are compared.
 #pragma once
 
 #include "cleave/error.h"

@@ -2,7 +2,7 @@
 //
 //     1F 8B 08 flags ...10 bytes  XLEN  'B' 'C' 02 00 BSIZE   deflate   CRC32 ISIZE
 //                                                    |                        |
-//     BSIZE: the size of the whole member minus 1    ISIZE: the decoded size, at most 64 KiB
+//     BSIZE: the size of the entire member minus 1   ISIZE: the decoded size, at most 64 KiB
 #include "io/stream_parts.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::uint64_t number_in(Bytes bytes) {
 
 // The size given by a member's extra field; 0 if there is none.
 std::size_t member_size(Bytes extra) {
-    constexpr std::size_t kHead = 4;  // two letters and the size of the rest
+    constexpr std::size_t kHead = 4;  // two letters and the size of the content
     while (extra.size() >= kHead) {
         const auto size = static_cast<std::size_t>(number_in(extra.subspan(2, 2)));
         const Bytes content = extra.subspan(kHead);

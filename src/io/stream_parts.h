@@ -1,11 +1,11 @@
 // The parts of a compressed stream that can be decoded independently of what comes before: gzip members that state
 // their own length, as in BGZF. Finds where they end without decoding them. Knows nothing about threads.
 //
-// A part is in memory as a whole, so libdeflate can decode it. It takes 0.4 to 0.7 of zlib's time, but cannot decode a
-// stream chunk by chunk.
+// libdeflate takes 0.4 to 0.7 times as long as zlib, but cannot decode a stream chunk by chunk. It can decode these
+// parts, because each is in memory in full.
 //
 // zstd frames could be found too. But libzstd's rules for block sizes, windows and the size of the content differ
-// between a frame that is in memory as a whole and one that it gets chunk by chunk. Whether a damaged frame is rejected
+// between a frame that is in memory in full and one that it gets chunk by chunk. Whether a damaged frame is rejected
 // would then depend on the number of threads.
 #pragma once
 
@@ -38,8 +38,8 @@ class PartDecoder {
 public:
     PartDecoder();  // throws std::bad_alloc
 
-    // Decodes a part, all of `from`, into all of `into`, and writes nothing beyond it. Returns false if `from` is not
-    // exactly one sound part, or does not have the decoded size that find_part() reported.
+    // Decodes a part, which takes up all of `from`, into exactly `into`. Writes nothing beyond it. Returns false if
+    // `from` is not exactly one sound part, or does not have the decoded size that find_part() reported.
     bool decode(std::span<const std::uint8_t> from, std::span<std::uint8_t> into) noexcept;
 
 private:

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // in one path; the kernel's limit is the same
+constexpr int kMostLinks = 40;  // in one path; the kernel has the same limit
 
 std::optional<int> parse_number(std::string_view text) {
     int number = 0;
@@ -25,7 +25,7 @@ std::optional<int> parse_number(std::string_view text) {
     return number;
 }
 
-// Recognises the usual names, which mean a descriptor even where /proc is not mounted.
+// Recognises the usual names, which stand for a descriptor even where /proc is not mounted.
 std::optional<int> descriptor_by_name(const std::string& path) {
     if (path == "/dev/stdin") return STDIN_FILENO;
     if (path == "/dev/stdout") return STDOUT_FILENO;
@@ -36,7 +36,7 @@ std::optional<int> descriptor_by_name(const std::string& path) {
     return std::nullopt;
 }
 
-// Follows links one at a time. A link in /proc/PID/fd must not be followed, because its target need not be a path.
+// Follows links one at a time. A link in /proc/PID/fd must not be followed, because its target may not be a path.
 std::optional<int> descriptor_behind(fs::path path) {
     const fs::path own = fs::path("/proc") / std::to_string(::getpid()) / "fd";
     for (int links = 0; links < kMostLinks; ++links) {

@@ -19,16 +19,16 @@ public:
     TemporaryBlob(const TemporaryBlob&) = delete;
     TemporaryBlob& operator=(const TemporaryBlob&) = delete;
 
-    // Appends to the file. Do not mix with write_at(). One thread. Also throws Cancelled.
+    // Appends to the file. Do not mix with write_at(). Use from one thread. Also throws Cancelled.
     void append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
-    // Writes at an offset. Bytes that were never written are zeros and take no space. Any thread.
+    // Writes at an offset. Bytes that were never written are zeros and take no space. Thread-safe.
     void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
     // Call this when everything is written, before blob().
     void finish();
     const Blob& blob() const { return *blob_; }
 
-    // Throws EIO if some bytes of blob() could not be read and were zeros instead. Any thread.
+    // Throws EIO if some bytes of blob() could not be read and were replaced with zeros. Thread-safe.
     void throw_if_lost() const {
         if (blob_) blob_->throw_if_lost();
     }

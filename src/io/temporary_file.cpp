@@ -135,8 +135,7 @@ void TemporaryFile::sync() const {
 }
 
 PublishedFile TemporaryFile::publish() {
-    // Created before the file gets its name, because nothing may throw afterwards. It recognises the file by its
-    // identity.
+    // Created before the file gets its name, because nothing may throw afterwards. Recognises the file by its identity.
     PublishedFile published(*directory_, name_, identity(), nullptr);
     if (!hidden_name_.empty()) {
         fd_.close(path());  // may report a failed write

@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-// A directory that is opened once: files are created in it even if its path leads elsewhere later. File names may lead
+// A directory that is opened once: files are created in it even if its path later leads elsewhere. File names may lead
 // into directories below it.
 class Directory {
 public:
@@ -39,16 +39,18 @@ private:
     Fd fd_;
 };
 
-// The names in the directory, including "." and ".."; nothing if there are more than `most` or it cannot be listed.
+// The names in the directory, including "." and ".."; nothing if there are more than `most` or the directory cannot be
+// listed.
 std::optional<std::unordered_set<std::string>> names_in(const Directory& directory, std::size_t most);
 
-// A file that has its name, and is removed again unless it is kept. The class is small, because there may be a million
-// objects of it.
+// A file that already has its name, and is removed again unless it is kept. Objects are small, because there may be a
+// million of them.
 class PublishedFile {
 public:
     PublishedFile(PublishedFile&& other) noexcept;
     PublishedFile& operator=(PublishedFile&&) = delete;
-    // Unless kept: removes the file, or puts the replaced one back. Does nothing if another file has the name now.
+    // Unless keep() was called, removes the file and, if it replaced another one, puts that one back. Does nothing if
+    // another file has the name now.
     ~PublishedFile();
 
     // Keeps the file and removes the replaced one.
@@ -81,7 +83,7 @@ public:
     // read and written whatever the mode.
     static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name,
                                                 mode_t permissions);
-    // A file with a hidden name in the folder of `name`; the mode as above. Throws EEXIST if the hidden name is taken.
+    // A file with a hidden name in the folder of `name`, with the same mode. Throws EEXIST if the hidden name is taken.
     static TemporaryFile hidden(const Directory& directory, const std::string& name, std::string hidden_name,
                                 mode_t permissions);
 
@@ -133,7 +135,7 @@ std::string_view folder_of(std::string_view path);
 // Opens the regular file called `name`; the result is closed if it is not a regular file. Does not wait, and does not
 // follow a link. Throws std::system_error.
 Fd open_regular(const Directory& directory, const std::string& name);
-// As open_regular(), but the result is also closed if the file has a different size.
+// Like open_regular(), but the result is also closed if the file has a different size.
 Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size);
 
 }  // namespace cleave

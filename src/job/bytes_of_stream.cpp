@@ -10,8 +10,7 @@
 namespace cleave {
 namespace {
 
-// Passes what the cutter finds in a stream on to the feed of its pieces: adds headers, names, and the end of each
-// piece.
+// Passes on to the feed what the cutter finds in a stream, and adds headers, names, and the end of each piece.
 class StreamSink : public PieceSink {
 public:
     // The arguments must outlive the sink. Adds the size of the header to JobReport::header_size.
@@ -37,8 +36,8 @@ public:
         if (context_.meter() != nullptr) context_.meter()->written += bytes.size();
     }
 
-    // Does not tell the feed yet: a command takes the end of its input as success, and the input may still turn out to
-    // be bad.
+    // Does not tell the feed yet: a command takes the end of its input to mean success, and the input may still turn
+    // out to be bad.
     void end(const Piece& piece) override {
         ended_ = piece;
         context_.reports.cut(piece);

@@ -40,7 +40,8 @@ std::int64_t file_time() {
     return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-// Does not wait for a time in the future: a server's clock may differ, or someone may have set the time.
+// Gives up after about 50 ms if that time is in the future: a server's clock may differ, or someone may have set the
+// time.
 void wait_for_next_tick(const Input& input) {
     constexpr int kMostWaits = 50;
     for (int i = 0; i < kMostWaits && file_time() <= input.identity().ctime_ns; ++i) {

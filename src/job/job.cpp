@@ -1,6 +1,6 @@
 // One run:
 //
-//     settle the dialect, and spool a stream that is needed as a whole
+//     settle the dialect, and spool a stream that is needed in full
 //     compile the rules
 //     find out what the pieces consist of (see job/piece_bytes.h), and plan them unless they are cut on arrival
 //     create the output: a piece goes to a file, to a command or, in a dry run, nowhere
@@ -72,8 +72,8 @@ private:
                          is_compressed ? "compressed" : "not a regular file");
     }
 
-    // Whether a stream that is needed as a whole is spooled only after the rules have changed it, while it is being
-    // written. False if the file would have columns that are in no piece and in no name.
+    // Whether a stream that is needed in full is spooled only after the rules have changed it, while it is being
+    // written. False if the temporary file would then contain columns that appear in no piece and in no name.
     bool spools_changed() const {
         return policy_.by && has_rules() && !(policy_.by->buckets && policy_.by->drops_columns);
     }

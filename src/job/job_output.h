@@ -1,4 +1,4 @@
-// Decides what happens to the pieces of a job: their names, where they go, and the files beside them.
+// Decides the names of a job's pieces, where they go, and which files are created beside them.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace cleave {
 // For one thread. Throws what run_job() throws.
 class JobOutput {
 public:
-    // `context` is copied. Throws OtherPieceError if an existing manifest belongs to another job.
+    // `context` is copied. Throws OtherPieceError if an existing manifest belongs to a different job.
     JobOutput(const JobContext& context, const PieceBytes& bytes);
 
     // Writes the pieces, and compares them with the input.

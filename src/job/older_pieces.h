@@ -1,4 +1,4 @@
-// Finds pieces of earlier runs that remain beside the pieces of this run, for instance because the earlier run had a
+// Finds pieces of earlier runs that are still beside the pieces of this run, for instance because the earlier run had a
 // different number of pieces. With rules, they may differ from what this run would write for the same records.
 #pragma once
 
@@ -20,11 +20,11 @@ public:
     // cannot be opened. Throws std::system_error.
     OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input);
 
-    // Takes out a file that is a piece of this run or becomes one.
+    // Takes a file off the list because it is a piece of this run, or becomes one.
     void take_out(const std::string& path);
 
-    // How messages should name the files that were not taken out: with their paths if the template could produce them;
-    // otherwise, because the name may contain a value, as "piece N of the older MANIFEST".
+    // How messages should name the files that are still on the list: with their paths if the template could produce
+    // them; otherwise, because the name may contain a value, as "piece N of the older MANIFEST".
     std::vector<std::string> texts() const;
 
 private:
@@ -32,7 +32,7 @@ private:
     void add_listed(const std::string& manifest, const PieceNamer& namer);
     void add(const std::string& path, const std::string& text);
 
-    std::map<std::string, std::string> pieces_;  // texts, with absolute paths as keys
+    std::map<std::string, std::string> pieces_;  // maps absolute paths to texts
 };
 
 }  // namespace cleave

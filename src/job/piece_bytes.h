@@ -1,9 +1,9 @@
 // What the pieces of a job consist of. There are four kinds, and only plan_bytes() knows which kind a job has:
 //
 //   RangesOfInput      ranges of the input, unchanged
-//   RecordsByValue     the records with one value each, from the input or as rules have changed them
+//   RecordsByValue     the records that have the same value, from the input or as changed by rules
 //   RewrittenRecords   ranges of records that a stage changes on the way
-//   BytesOfStream      bytes as they arrive, in one pass: a piece is not known before its turn comes
+//   BytesOfStream      bytes as they arrive, in one pass: a piece is known only when its turn comes
 #pragma once
 
 #include <cstdint>
@@ -103,10 +103,10 @@ private:
     bool match_input(PieceTarget& target, const PieceNamer& namer);
 };
 
-// Finds out what the pieces consist of, and plans them if the whole input can be examined first. `context` is copied.
+// Finds out what the pieces consist of, and plans them if the entire input can be examined first. `context` is copied.
 std::unique_ptr<PieceBytes> plan_bytes(const JobContext& context);
 
-// Does `work`. If it is cancelled because the target has failed, throws the target's failure.
+// Calls work(). If it is cancelled because the target has failed, throws the target's failure.
 template <class Work>
 void write_to(PieceTarget& target, const Work& work) {
     try {
@@ -117,7 +117,7 @@ void write_to(PieceTarget& target, const Work& work) {
     }
 }
 
-// Calls write(i) for each of `count` pieces, with several threads. The first failure makes the others end early.
+// Calls write(i) for each of `count` pieces, with several threads. The first failure makes the other calls end early.
 template <class Write>
 void write_each(PieceTarget& target, std::size_t count, unsigned threads, const Write& write) {
     write_to(target, [&] {

@@ -17,8 +17,8 @@
 
 namespace cleave {
 
-// Members may be called from any thread; only one thread at a time calls the observer. Throws what the observer throws,
-// and std::bad_alloc.
+// Members may be called from any thread; only one thread at a time calls the observer. Members throw what the observer
+// throws, and std::bad_alloc.
 class PieceReports {
 public:
     // The arguments must outlive this object. report.header_size must be set before the first finished().
@@ -36,7 +36,7 @@ public:
     // Sets how the manifest names the pieces. Call this before the first finished().
     void set_names(const ManifestNames& names) { names_ = names; }
 
-    // From now on, finished pieces are taken out of `older`. Call this before the first finished().
+    // From now on, finished pieces are taken off the list in `older`. Call this before the first finished().
     void set_older(OlderPieces older) {
         const MutexLock lock(mutex_);
         older_ = std::move(older);

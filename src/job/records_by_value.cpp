@@ -20,7 +20,7 @@ namespace {
 // A share of the records smaller than this is not worth a thread.
 constexpr std::uint64_t kLeastShare = std::uint64_t{16} << 20;
 
-// More descriptors than are needed at any moment to complete open pieces and a manifest.
+// More descriptors than are needed at any one time to complete open pieces and a manifest.
 constexpr std::size_t kDescriptorsOfPieces = 8;
 
 // A stage that leaves the columns out. `first` is the record that defines the columns.
@@ -173,7 +173,7 @@ RecordsByValue::RecordsByValue(const JobContext& context) : PieceBytes(context) 
     report.header_size = plan_->header_size();
     context.reports.set_values([this](std::uint64_t number) { return values_of(number); });
     pieces_ = plan_->take_pieces();
-    if (!is_of_input()) {  // the size is the one that the manifest will give
+    if (!is_of_input()) {  // the size that the manifest will give
         report.findings.size = report.header_size;
         for (const Piece& piece : pieces_) report.findings.size += piece.length;
     }
@@ -316,7 +316,7 @@ std::uint64_t RecordsByValue::write_piece(std::size_t i, PieceOutput& output) {
 }
 
 // Whether pieces may be written in the order of the records. All of them are then open at once and complete only at the
-// end, so a later run would find all of them or none, which would defeat --resume.
+// end. A later run would therefore find all of them or none, which would defeat --resume.
 bool RecordsByValue::can_scatter(const PieceTarget& target) const {
     return !pieces_.empty() && !context_.job.output.resume && target.takes_any_order() && plan_->can_scatter() &&
            pieces_.size() <= descriptor_limit() / 4;
@@ -357,7 +357,7 @@ void RecordsByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outpu
     throw_if_lost();
 }
 
-// Brings the parts of neighbouring pieces together if the pieces are larger than half of `memory` bytes: see
+// Brings the parts of neighbouring pieces together if all pieces together are larger than `memory` / 2 bytes; see
 // plan/regroup.cpp. Call this when the positions of parts in the input are no longer needed.
 void RecordsByValue::regroup(std::uint64_t memory) {
     constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;

@@ -40,10 +40,10 @@ private:
     bool write_scattered(PieceTarget& target, const NameList& paths);
     void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs) const;
     void regroup(std::uint64_t memory);
-    const Blob& blob() const;  // the blob that contains what the pieces consist of
+    const Blob& blob() const;  // the blob that contains the records of the pieces
 
-    std::optional<TemporaryBlob> rewritten_;  // records as the stage changed them, or without columns
-    std::optional<TemporaryBlob> grouped_;    // roughly piece by piece
+    std::optional<TemporaryBlob> rewritten_;  // records as changed by the stage, or without dropped columns
+    std::optional<TemporaryBlob> grouped_;    // the records, roughly in the order of the pieces
     std::optional<PlanByValue> plan_;
 };
 

@@ -1,4 +1,4 @@
-// 64 bytes in one register; a comparison gives the mask directly. For avx512.cpp and avx512vbmi2.cpp.
+// 64 bytes in one register; a comparison produces the mask directly. For avx512.cpp and avx512vbmi2.cpp.
 #pragma once
 
 #include <immintrin.h>

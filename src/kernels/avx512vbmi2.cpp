@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// The numbers of the bytes in a step, from 0.
+// The position of each byte in a step: 0 to 63.
 struct Positions {
     constexpr Positions() {
         for (std::size_t i = 0; i < kStepSize; ++i) bytes[i] = static_cast<std::uint8_t>(i);

@@ -5,10 +5,10 @@
 //   odd        = bytes on which readers may disagree: stop there
 //   for each separator: append its position; for each record start: append a row
 //
-// Where a register holds the masks of eight steps, 32 steps are taken at once, provided that there is one terminator
-// and that escapes need not be followed from word to word. They are taken in three passes: find the bytes, do the
-// logic, append the positions. Masks go from pass to pass through memory. Passes of this length hide the delay between
-// a store and a load.
+// Where a register holds the masks of eight steps, 32 steps are processed at once, provided that the dialect has a
+// single terminator and that escapes need not be followed from word to word. There are three passes: find the bytes, do
+// the logic, append the positions. Masks go from pass to pass through memory. Passes of this length hide the delay
+// between a store and a load.
 #pragma once
 
 #include <cstddef>
@@ -55,11 +55,11 @@ public:
           end_count_(fields.end_count),
           rows_(fields.rows + fields.row_count) {}
 
-    // Takes as many bytes as it can, and returns their number.
+    // Processes as many bytes as it can, and returns how many.
     std::size_t take(std::size_t size) {
         if constexpr (Isa::kHoldsLongMasks && kEscape == EscapeUse::kNone && !kAnyTerminator) take_long(size);
         bool is_taken = true;
-        // The last step is taken separately, because a step of known length needs no padding.
+        // The last step is processed separately, because steps whose length the compiler knows need no padding.
         while (is_taken && size - done_ >= kStepSize) is_taken = take_step(kStepSize);
         if (is_taken && done_ < size) take_step(size - done_);
         return done_;
@@ -99,7 +99,7 @@ private:
         return fields;
     }
 
-    // Takes the next step. If the step is odd, takes nothing and returns false.
+    // Processes the next step. If the step contains an odd byte, changes nothing and returns false.
     [[gnu::always_inline]] bool take_step(std::size_t size) {
         const auto before = scanner_;
         const auto masks =
@@ -114,7 +114,7 @@ private:
         return true;
     }
 
-    // Takes steps in groups of eight, for as long as there are enough bytes and none of the steps is odd.
+    // Processes steps in groups of eight, for as long as there are enough bytes and none of them is odd.
     void take_long(std::size_t size) {
         constexpr std::size_t kBatch = 4;
         ScannerOf<LongMask> scanner(long_of(scanner_.passed()));

@@ -23,12 +23,12 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
     Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(position.carry));
     std::uint64_t records = position.records;
-    // Index 1 holds the last step in which a quote opens a section. Index 0 holds the other steps, because an if would
-    // become a branch that is hard to predict.
+    // Index 1 holds the last step in which a quote opens a section. Index 0 holds the other steps: it replaces an if,
+    // which would become a branch that is hard to predict.
     Lane opens[2] = {0, 0};
     std::size_t opens_step[2] = {0, 0};
     std::size_t done = 0;
-    // Takes the next step. If the masks cannot decide it, takes nothing and returns false.
+    // Processes the next step. If the masks cannot decide the step, changes nothing and returns false.
     const auto take = [&](std::size_t length) __attribute__((always_inline)) {
         const auto before = scanner;
         const Masks<Lane> masks = scanner.template step<kRules>(finder.in(data + done, length), length);
@@ -45,7 +45,7 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
         done += length;
         return true;
     };
-    // The last step is taken separately, because a step of known length needs no padding.
+    // The last step is processed separately, because steps whose length the compiler knows need no padding.
     bool is_decided = true;
     while (is_decided && size - done >= kStepSize) is_decided = take(kStepSize);
     if (is_decided && done < size) take(size - done);

@@ -46,7 +46,7 @@ BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size
     return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, carry_of(scanner.passed()));
 }
 
-// Walks the lanes side by side, so that memory is read as several streams at once, and does the logic for all lanes
+// Walks the lanes in parallel, so that memory is read as several streams at once, and does the logic for all lanes
 // together. The masks go through memory, because storing an element of a vector is cheaper than inserting one.
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t lane_size, const Carry* before,

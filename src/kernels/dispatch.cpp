@@ -9,9 +9,9 @@
 
 // CLEAVE_CPU_HAS(flag): whether the processor and the operating system support the instructions that the compiler may
 // use with "-m" plus that flag. glibc knows this, because it queries the processor (CPUID) when the program is loaded.
-// In a virtual machine each query takes microseconds: with __builtin_cpu_supports(), the queries took a twentieth of a
-// run on a small file. Without glibc, three queries are made here. The builtin is not used, because it relies on code
-// that a linker may leave out, and then reports no flags.
+// In a virtual machine each query takes microseconds: with __builtin_cpu_supports(), the queries took a twentieth of
+// the time of a run on a small file. Without glibc, three queries are made here. The builtin is not used, because it
+// relies on code that a linker may leave out, and then reports no flags.
 #if __has_include(<sys/platform/x86.h>) && !defined(__clang__)  // the header uses _Bool, which Clang does not know
 #include <sys/platform/x86.h>
 #elif defined(__x86_64__)

@@ -31,14 +31,14 @@ constexpr std::uint8_t variant_of(bool has_quote, bool any_terminator, EscapeUse
                                      (has_quote ? 1 : 0));
 }
 
-// What must be known at a byte about the bytes before it. Each member is 0 or 1.
+// What a scan must know at a byte about the bytes before it. Each member is 0 or 1.
 struct Carry {
     std::uint8_t inside;            // inside quotes
     std::uint8_t escaped;           // the next byte is escaped
-    std::uint8_t field_may_open;    // the byte before is a delimiter, terminator or quote, or this is the first byte
-    std::uint8_t after_terminator;  // the byte before is a terminator
-    std::uint8_t after_cr;          // the byte before is a CR that terminates
-    std::uint8_t after_quote;       // the byte before is a quote that opened or closed
+    std::uint8_t field_may_open;    // the previous byte is a delimiter, terminator or quote, or this is the first byte
+    std::uint8_t after_terminator;  // the previous byte is a terminator
+    std::uint8_t after_cr;          // the previous byte is a CR that terminates
+    std::uint8_t after_quote;       // the previous byte is a quote that opened or closed
 };
 
 // The summary of a block under two hypotheses: that it begins outside quotes (index 0) or inside (index 1). A record

@@ -46,7 +46,7 @@ inline bool has_bits(LongMask mask) {
     return any != 0;
 }
 
-// The words moved up by kCount places, with the last words of `previous` filling the gap.
+// The words moved up by kCount elements, with the last words of `previous` filling the gap.
 template <int kCount>
 inline LongWords move_up(LongWords words, LongWords previous) {
     static_assert(kLongSteps == 8);

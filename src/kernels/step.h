@@ -65,7 +65,7 @@ struct AnyIsa {
     // Whether a register holds a LongMask.
     static constexpr bool kHoldsLongMasks = false;
 
-    // Whether the ISA has popcounts(), which gives the popcount of each element.
+    // Whether the ISA has popcounts(), which returns the popcount of each element.
     static constexpr bool kCountsLanes = false;
 
     // Stores the positions of the `count` bits that are set, each plus `base`. May write up to 64 words, whatever the
@@ -86,11 +86,10 @@ struct AnyIsa {
     }
 };
 
-// The bytes that are escaped, which means that they follow an acting escape. They are found from the runs of escapes
-// with an odd length, after the addition-carry idea of Langdale and Lemire, "Parsing Gigabytes of JSON per Second"
-// (2019), section 3.1.1. Subtracting lets the borrow run through a run of escapes, and comparing with the odd bits
-// tells where the run began. `escaped_first` is 1 if the first byte is escaped, otherwise 0. `acting` receives the
-// escapes that act.
+// The escaped bytes: those that follow an acting escape. They are found from the odd-length runs of escapes, with the
+// addition-carry idea of Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019), section 3.1.1. Subtracting
+// lets the borrow run through a run of escapes, and comparing with the odd bits tells where the run began.
+// `escaped_first` is 1 if the first byte is escaped, otherwise 0. `acting` receives the escapes that act.
 template <class Word>
 inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
     const Word odd_bits = Word{} + 0xAAAAAAAAAAAAAAAAULL;
@@ -169,8 +168,8 @@ private:
     typename Isa::Needle quote_, delimiter_, escape_, terminator_, other_line_end_;
 };
 
-// What is passed from step to step. `inside` is all ones or all zeros; the others are masks of the previous step, with
-// its last byte in bit 63.
+// What is passed from step to step. `inside` is all ones or all zeros; the other members are masks of the previous
+// step, with its last byte in bit 63.
 template <class Word>
 struct Passed {
     Word inside, escapes, edges, terminators, returns, toggles;
@@ -226,8 +225,8 @@ public:
 
     const Passed<Word>& passed() const { return passed_; }
 
-    // Takes the next `size` bytes, 64 except in the last step, in the given quote mode. Under Rules::kBoth the masks
-    // are for the anywhere mode, and `candidates` marks the bytes at which the two modes may diverge.
+    // Processes the next `size` bytes, 64 except in the last step, in the given quote mode. Under Rules::kBoth the
+    // masks are for the anywhere mode, and `candidates` marks the bytes at which the two modes may diverge.
     template <Rules kRules, Target kTarget = Target::kRecords>
     Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
         const auto align = [size](Word mask) { return last_byte_to_top(mask, size); };
@@ -261,10 +260,10 @@ public:
 
         const Word after_quote = follows(masks.toggles, passed_.toggles);
         masks.opens = masks.toggles & ~after_quote;
-        // The masks assume that every escape acts, which may be wrong in two places. In field-start mode an escape
-        // right after a closing quote does not act. With the scope kQuoted an escape outside quotes does not act; that
-        // matters only if a quote follows, and only in anywhere mode, because in field-start mode that quote is data in
-        // any case.
+        // The masks assume that every escape acts, which may be wrong in two cases. In field-start mode, an escape
+        // right after a closing quote does not act. Under EscapeUse::kQuoted, an escape outside quotes does not act;
+        // that matters only if a quote follows, and only in anywhere mode, because in field-start mode that quote is
+        // data in any case.
         if constexpr (kEscape == EscapeUse::kEverywhere && kRules != Rules::kAnywhere) {
             masks.candidates |= found.escapes & after_quote;
         }

@@ -19,15 +19,15 @@ public:
     BatchKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
               const std::shared_ptr<MemoryManager>& memory);
 
-    // Reads a batch of `count` whole records. Throws InputError like KeyField::raw().
+    // Reads a batch of `count` complete records. Throws InputError like KeyField::raw().
     void read(std::span<const std::uint8_t> written, std::size_t count);
 
-    // changes()[r] says whether the value of record r of the batch differs from that of the record before it. For
-    // record 0, follow() sets it.
+    // changes()[r] says whether record r of the batch and the record before it have different values. For record 0,
+    // follow() sets it.
     const std::vector<char>& changes() const { return changes_; }
 
-    // Call this for each batch, in order, with the same `last`. It holds the last value of the previous batch and is
-    // then set to the last value of this one. The first record of the first batch counts as a change.
+    // Call this for each batch, in order, with the same `last`. `last` holds the last value of the previous batch, and
+    // is then set to the last value of this batch. The first record of the first batch counts as a change.
     class Last {
     public:
         explicit Last(const std::shared_ptr<MemoryManager>& memory) : value_(memory) {}

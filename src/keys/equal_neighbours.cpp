@@ -26,7 +26,7 @@ constexpr std::uint64_t kLargestSlice = std::uint64_t{8} << 20;
 
 }  // namespace
 
-// One of the threads that search far away.
+// The state of one of the threads that search far away.
 struct EqualNeighbours::Helper {
     Helper(const RecordIndex& index, const KeyField& key, const std::shared_ptr<MemoryManager>& memory)
         : locator(index), search(index, locator, key, memory) {}
@@ -49,8 +49,8 @@ EqualNeighbours::EqualNeighbours(const RecordIndex& index, Locator& locator, con
 
 EqualNeighbours::~EqualNeighbours() = default;
 
-// Returns the first record at or after `at` whose value differs from that of the record at `run`. Precondition: search_
-// has taken that value.
+// Returns the first record at or after `at` whose value differs from the value of the record at `run`. Precondition:
+// search_ has taken that value.
 Boundary EqualNeighbours::first_other(Boundary run, Boundary at) {
     const Boundary end = index_.end();
     const bool is_near = index_.threads() == 1 || end.offset - at.offset <= kNear;

@@ -1,5 +1,5 @@
-// Finds where the value of a column changes from one record to the next. Reads only the records that a question is
-// about. Knows nothing about pieces.
+// Finds where the value of a column changes from one record to the next. Reads only the records needed for the answer.
+// Knows nothing about pieces.
 #pragma once
 
 #include <memory>

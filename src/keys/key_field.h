@@ -30,7 +30,7 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
 // Immutable, so it can be used from any thread.
 class KeyField {
 public:
-    // The dialect must be valid. With `accepts_missing`, a record without the field has the empty value.
+    // The dialect must be valid. With `accepts_missing`, a record without the field counts as having an empty value.
     KeyField(const Dialect& dialect, KeyColumn column, bool accepts_missing)
         : dialect_(dialect), column_(std::move(column)), accepts_missing_(accepts_missing), decoder_(dialect) {}
 
@@ -53,7 +53,7 @@ private:
     FieldDecoder decoder_;
 };
 
-// Keeps a value, with which other values can then be compared.
+// Keeps a value for comparison with other values.
 class KeptValue {
 public:
     // `memory` must not be null.

@@ -26,8 +26,8 @@ struct RecordKey {
     std::uint64_t hash;  // from hash_of_key()
 };
 
-// XXH3-64 of the key. ByValue::buckets uses seed 0. Tables of keys need a seed that cannot be known beforehand;
-// otherwise the author of an input could choose keys that all have the same hash.
+// XXH3-64 of the key. ByValue::buckets uses seed 0. Tables of keys need an unpredictable seed; otherwise the author of
+// an input could choose keys that all have the same hash.
 std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed);
 
 // The value of column `column` in a key that consists of `columns` columns, as a view of the key.
@@ -36,8 +36,8 @@ std::string_view value_in_key(std::string_view key, std::size_t column, std::siz
 // Use from one thread at a time.
 class KeyReader {
 public:
-    // The dialect must be valid, and `memory` must not be null. With `accepts_missing`, a record without a field has
-    // the empty value there. `seed` is used for the hashes.
+    // The dialect must be valid, and `memory` must not be null. With `accepts_missing`, a missing field counts as
+    // empty. `seed` is used for the hashes.
     KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing, std::uint64_t seed,
               std::shared_ptr<MemoryManager> memory);
 
@@ -62,7 +62,7 @@ private:
     std::uint64_t seed_;
     std::vector<KeyField> fields_;
     std::vector<RecordKey> keys_;
-    ValueBuffer copies_;  // copies of keys that do not appear as they are in their record
+    ValueBuffer copies_;  // copies of keys that do not appear verbatim in their record
     std::size_t copied_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kFirstPart = std::uint64_t{4} << 10;
 constexpr std::uint64_t kLargestPart = std::uint64_t{256} << 10;
-constexpr std::uint64_t kGrowth = 4;  // each part is this many times as large as the one before
+constexpr std::uint64_t kGrowth = 4;  // each part is this many times as large as the previous one
 
 }  // namespace
 
@@ -33,7 +33,7 @@ RecordBlock KeySearch::read(std::uint64_t offset, std::uint64_t end, std::uint64
     return reader_.read(bytes, {begin, record}, at_end);
 }
 
-// The record at `at`, which ends at `end`, or as much of it as is needed to have the whole field.
+// The record at `at`, which ends at `end`, or as much of it as is needed to contain the entire field.
 RecordBlock KeySearch::read_record(Boundary at, std::uint64_t end) {
     if (end <= at.offset) throw InputChangedError();
     for (std::uint64_t size = kLargestPart;; size *= kGrowth) {
@@ -45,7 +45,7 @@ RecordBlock KeySearch::read_record(Boundary at, std::uint64_t end) {
     }
 }
 
-// A record that is nothing but a byte order mark has no row, and its field is empty.
+// A record that consists only of a byte order mark has no row, and its field is empty.
 Value KeySearch::field(const RecordBlock& block, std::size_t record) const {
     return block.record_count() == 0 ? Value{nullptr, 0} : key_.raw(block, record);
 }

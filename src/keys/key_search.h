@@ -46,7 +46,7 @@ private:
     const KeyField& key_;
     FieldReader reader_;
     PrivateBytes bytes_;
-    KeptValue value_;  // the value with which others are compared
+    KeptValue value_;  // the value to compare others with
 };
 
 }  // namespace cleave

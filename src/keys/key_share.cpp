@@ -58,7 +58,7 @@ public:
 
     std::uint64_t emit(Place) const { return records_; }
 
-    // Handles the byte order mark of an input that contains nothing else. The mark is one record.
+    // Handles the byte order mark of an input that contains nothing else. The mark counts as one record.
     void take_mark() {
         const RecordKey key{{}, hash_of_key({}, question_.seed)};
         share_.take(question_.by, question_.joins, {&key, 1}, record_,

@@ -58,8 +58,8 @@ struct KeyShare {
     std::uint64_t size = 0;           // size of these records, in bytes
     KeyTable keys;                    // unused with ByValue::buckets
     std::vector<KeyRecords> records;  // indexed by the number of the key or, from 0, of the bucket
-    SpillList<KeyStart> starts;       // for the same numbers; keys are in order of number
-    Route route;                      // leads to the same numbers
+    SpillList<KeyStart> starts;       // one per key or bucket that occurs; keys are in the order of their numbers
+    Route route;                      // its entries lead to these numbers
     std::exception_ptr fault;         // InputError
 
 private:

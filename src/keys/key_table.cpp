@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 64;
 constexpr std::size_t kFirstChunk = std::size_t{4} << 10;
-constexpr std::size_t kDoublings = 8;  // how often the size of a chunk may double
+constexpr std::size_t kDoublings = 8;  // how many times the size of a chunk may double
 
 }  // namespace
 

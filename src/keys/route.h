@@ -15,8 +15,7 @@ struct RouteEntry {
     std::uint32_t size;  // in bytes
 };
 
-// A short route is kept in memory; a long one spills to an unlinked temporary file. Use from one
-// thread at a time.
+// A short route is kept in memory; a long one is spilled to an unlinked temporary file. Use from one thread at a time.
 class Route {
 public:
     // Appends the next record. If `joins` is set and the previous entry has the same `to`, extends that entry, as long

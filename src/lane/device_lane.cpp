@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// With 256 KiB batches on the CPU, a page has 32 MiB. That is large enough to be copied at the full rate of the link,
+// With 256 KiB batches on the CPU, a page is 32 MiB. That is large enough to be copied at the full rate of the link,
 // and small enough for several pages to fit into the memory of a small device. A page that does not fit is cut between
 // its batches.
 constexpr std::size_t kBatchesOfCpu = 8;
@@ -134,7 +134,7 @@ std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
     }
 }
 
-// Returns false if the device was slower than the CPU and some pages are left.
+// Returns false if the device was slower than the CPU and pages remain.
 bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) {
     if (!function_) function_ = make_function(program_, choice_.seconds_per_byte());
     bool is_slower = false;
@@ -154,8 +154,8 @@ bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& e
     return !is_slower;
 }
 
-// Counts the page, which is about to be transferred. As soon as enough pages have been timed, returns, once, whether
-// the device is slower than the CPU; otherwise returns false.
+// Counts the page, which is about to be transferred. Once enough pages have been timed, a single call returns whether
+// the device is slower than the CPU. All other calls return false.
 bool DeviceLane::seems_slower(const RecordPage& page) {
     if (!choice_.has_choice() || trial_.pages > kWarmPages + kTimedPages) return false;
     const auto now = std::chrono::steady_clock::now();
@@ -197,7 +197,7 @@ void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
 void DeviceLane::take(const RewrittenPage& records, const Emit& emit) {
     const RecordPage& page = records.page;
     if (records.is_for_cpu) return take_by_cpu(page, emit);
-    // A page without a fault does not end within quotes.
+    // A page without a fault does not end inside quotes.
     if (page.is_guessed && !page.is_last && !ends_record(stage_.dialect(), page.bytes.back())) throw DoubtfulBatch();
     const auto* const starts = reinterpret_cast<const std::uint32_t*>(records.starts->data());
     starts_.assign(starts, starts + records.records);

@@ -1,15 +1,15 @@
 // Runs the stage of a job on a device, as a function of pages. cleave/device_context.h transfers the pages and cuts
 // them to size.
 //
-//   source     supplies pages of some MiB (see lane/page_source.h)
+//   source     supplies pages of a few MiB (see lane/page_source.h)
 //   offload    transfers pages in, runs the stage on them, transfers its output back; three pages are in flight at once
 //   sink       passes the results on, in order
 //
 // The device leaves some pages to the CPU (modules/cuda/stage_rows.h says which): they come out unchanged, and the sink
 // processes them.
 //
-// If there is a choice, the CPU processes the first records, so that its speed is known. The device is used if it is
-// predicted to be faster, and given up if it fails or turns out to be slower.
+// If there is a choice, the CPU processes the first records to establish its speed. The lane then uses the device if it
+// is predicted to be faster, and gives it up if it fails or turns out to be slower.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class DeviceLane {
 public:
     struct Options {
         std::size_t batch_size = 0;  // in bytes, on the CPU
-        unsigned threads = 1;        // the most threads that copy a page
+        unsigned threads = 1;        // how many threads may copy a page
     };
 
     // `stage`, `kernel` and `choice` must outlive the lane.
@@ -63,10 +63,10 @@ public:
     struct Written {
         std::span<const std::uint8_t> bytes;
         std::span<const std::uint64_t> starts;  // where in `bytes` each begins
-        const StageCounts& counts;              // of these records
+        const StageCounts& counts;              // for these records
         std::uint64_t offset = 0;               // where the original records are in the input
         std::span<const std::uint8_t> input;    // the original records
-        bool is_by_device = false;              // rather than by the CPU
+        bool is_by_device = false;              // by the device rather than the CPU
     };
     using Emit = std::function<void(const Written& written)>;
 
@@ -79,7 +79,7 @@ private:
     // How the device has done so far.
     struct Trial {
         std::uint64_t pages = 0;  // pages begun
-        std::uint64_t size = 0;   // bytes of the pages that are timed
+        std::uint64_t size = 0;   // total size of the pages that were timed
         std::chrono::steady_clock::time_point begin;
     };
 

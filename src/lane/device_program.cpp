@@ -91,7 +91,7 @@ RewrittenPage DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
     DeviceStageResult result{};
     stream.run({"stage", page.bytes.size()},
                [&](void* /*native*/) { status = entry_->run(state_, &input, &face, &result); });
-    stream.synchronize();  // by now, the function passed to run() has been called
+    stream.synchronize();  // the function passed to run() has been called by now
     memory.throw_if_failed();
     throw_if_failed(status);
     records.is_for_cpu = result.needs_cpu;

@@ -24,7 +24,7 @@ public:
     DeviceProgram& operator=(const DeviceProgram&) = delete;
     ~DeviceProgram();
 
-    // Whether records with these bytes must be left to the CPU, because the stage may refuse them for something that
+    // Whether records with these bytes must be left to the CPU because the stage might refuse them for a reason that
     // devices do not check. Any thread.
     bool is_for_cpu(std::span<const std::uint8_t> bytes) const noexcept;
 

@@ -1,4 +1,4 @@
-// Measures how fast a stage is on a device, for the profile of the machine.
+// Measures how fast a stage runs on a device, for the profile of the machine.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace cleave {
 
 struct MeasuredStage {
     double start_seconds = 0;     // how much longer the first pages took than later ones
-    double seconds_per_byte = 0;  // of later pages, including transfers; 0 if the device has no stages
+    double seconds_per_byte = 0;  // for later pages, including transfers; 0 if the device has no stages
 };
 
 // Masks a column of synthetic records with the context's device and `threads` threads. Takes less than half a second on

@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// Returns false at the end of the page. A fault ends the page; it is thrown once no batch comes before it.
+// Returns false at the end of the page. A fault ends the page, and is thrown when no batch of the page comes before it.
 bool GatheredPages::pull(OwnedBatch& batch, bool is_first_of_page) {
     if (failure_) std::rethrow_exception(failure_);
     try {
@@ -54,9 +54,9 @@ std::optional<RecordPage> GuessedPages::next() {
     const std::uint8_t* bytes = nullptr;
     while (starts->size() < most_ && batches_.next(batch_)) {
         batches_.find(batch_, walker_);
-        // Two guesses for the same place differ only if the bytes have changed.
+        // Two guesses about the same boundary differ only if the bytes have changed.
         if (batch_.place.offset != end_) throw InputChangedError();
-        if (batch_.bytes.empty()) continue;  // no record begins in it, as far as the guess goes
+        if (batch_.bytes.empty()) continue;  // by the guess, no record begins in it
         if (starts->empty()) bytes = batch_.bytes.data();
         starts->push_back({static_cast<std::size_t>(end_ - first), 0});
         end_ += batch_.bytes.size();

@@ -20,7 +20,7 @@ namespace cleave {
 // Sizes in bytes, approximate.
 struct PageShape {
     std::size_t size = 0;
-    std::size_t batch_size = 0;  // of the page's batches, if they are guessed
+    std::size_t batch_size = 0;  // of each batch in the page, if the batches are guessed
 };
 
 // For one thread at a time.
@@ -73,10 +73,10 @@ public:
 
 private:
     GuessedBatches batches_;
-    const std::size_t most_;  // batches in a page
+    const std::size_t most_;  // the most batches in a page
     Walker walker_;
     OwnedBatch batch_;
-    std::uint64_t end_;  // of the last page
+    std::uint64_t end_;  // of the latest page
 };
 
 }  // namespace cleave

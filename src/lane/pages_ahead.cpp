@@ -13,8 +13,7 @@
 namespace cleave {
 namespace {
 
-// How many pages are kept waiting. One more is being copied at the same time, and three are in flight through the
-// device.
+// How many pages wait to be asked for. Meanwhile one more is being copied, and three are in flight on the device.
 constexpr std::size_t kAhead = 1;
 
 // One thread copies about 10 GB/s, whereas the link to a device can take 25 to 55 GB/s.
@@ -81,7 +80,7 @@ void PagesAhead::run(const std::stop_token& stop) {
     changed_.notify_all();
 }
 
-// Waits until there is room for another page to wait. Returns false if the thread is asked to stop.
+// Waits until another page may be kept waiting. Returns false if the thread is asked to stop.
 bool PagesAhead::has_room(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (read_.size() >= kAhead && !stop.stop_requested()) changed_.wait(lock, stop);

@@ -1,5 +1,5 @@
-// Reads pages before they are asked for, into memory that nobody else can change, pinned where the device supports it:
-// while the device works on one page, the next one is read and copied. Several threads copy a page, because one thread
+// Reads pages before they are asked for, into memory that no other process can change, pinned where the device supports
+// it. While the device works on one page, the next is read and copied. Several threads copy a page, because one thread
 // copies more slowly than the link to the device.
 #pragma once
 

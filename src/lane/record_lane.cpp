@@ -21,11 +21,11 @@
 namespace cleave {
 namespace {
 
-// A worker that has written more than this gives its memory back.
+// A worker that has written more than this releases its memory.
 constexpr std::size_t kMuchWritten = std::size_t{4} << 20;
 
-// How many batches the CPU processes before it is decided whether to use the device. The first batches are not timed,
-// because threads are still starting and buffers are being used for the first time.
+// How many batches the CPU processes before the lane decides whether to use the device. The first batches are not
+// timed, because threads are still starting and buffers are being used for the first time.
 constexpr std::uint64_t kWarmBatches = 256;
 constexpr std::uint64_t kTimedBatches = 512;
 constexpr std::uint64_t kLeastTimed = kRunsBeforeDevice - kWarmBatches;  // enough to decide
@@ -209,7 +209,7 @@ void RecordLane::count(const StageCounts& counts) {
     counts_ += counts;
 }
 
-// Runs follower.work() on the changed records of `batch`. Converts places in errors to places in the input.
+// Runs follower.work() on the changed records of `batch`. Converts positions in errors to positions in the input.
 void RecordLane::follow(Follower& follower, const Written& records, const Batch& batch) {
     try {
         follower.work(records);
@@ -222,7 +222,7 @@ void RecordLane::follow(Follower& follower, const Written& records, const Batch&
 
 bool RecordLane::uses_device(DeviceLane::Use use) const { return device_ && device_->use() == use; }
 
-// Processes the records from loop.at() onwards, as far as the device handles them.
+// Processes the records from loop.at() onwards, for as long as the device handles them.
 void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
     const DeviceLane::Emit emit = [&](const DeviceLane::Written& written) {
         loop.compare(written.offset, written.input, execution_.threads);
@@ -246,8 +246,8 @@ void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
 }
 
 // Processes the next batches on the CPU, and times the last `timed` of them. Their speed decides whether the device
-// handles the remaining records. The length of a stream is unknown, so it is assumed that as much remains as has been
-// read.
+// handles the remaining records. The length of a stream is unknown, so the lane assumes that as much remains as has
+// been read.
 void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make_follower,
                          const Stage* keyed) {
     const auto make = [&] { return Rewrite(*this, make_follower(), keyed); };
@@ -317,8 +317,8 @@ void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned thr
     rewrite(loop, threads, passing_on(take), nullptr);
 }
 
-// The record's place comes from an index. If no record ends right before it, or it is not exactly one record, the bytes
-// have changed since.
+// The range comes from an index. If no record ends right before it, or it is not exactly one record, the bytes have
+// changed since the index was made.
 void RecordLane::write_record(BlobRange range, std::uint64_t record, const Take& take) {
     if (range.size > stage_.max_record()) throw_too_long(stage_.max_record(), {range.offset, record});
     const Borrowed worker(*this);
@@ -348,7 +348,7 @@ std::vector<RewrittenPiece> RecordLane::measure(const Policy& policy, std::span<
     const std::uint64_t mark = head_.has_header ? 0 : header_.size();
     check_header_size(policy, header_.size() - mark);
     MeasuringCutter cutter(policy, cuts, header_.size() - mark, {body().offset - mark, mark}, head_.records);
-    // An existing index has already counted the bytes.
+    // If there is an index, the bytes of the input have already been counted.
     Meter* const meter = index_ ? nullptr : execution_.meter;
     if (meter != nullptr) meter->scanned += body().offset;
     BatchKeys::Last last(memory_);

@@ -43,8 +43,8 @@ public:
     struct Written {
         std::span<const std::uint8_t> bytes;
         std::span<const std::uint64_t> starts;  // where in `bytes` each begins
-        // The worker that has the records' keys, whose columns may be left out of `bytes`; null if no keys were
-        // requested, or if a device wrote the records.
+        // The worker that holds the keys of the records, because key columns may have been left out of `bytes`. Null if
+        // no keys were requested, or if a device wrote the records.
         const StageWorker* keys = nullptr;
     };
 
@@ -55,7 +55,7 @@ public:
         Follower(const Follower&) = delete;
         Follower& operator=(const Follower&) = delete;
         virtual ~Follower() = default;
-        // Processes some records while other followers process other records. Must not keep anything that others can
+        // Processes some records while other followers process other records. Must have no effect that others can
         // see, because a guess may be wrong, in which case the records do not exist. Throws InputError with the number
         // of the record among these, counted from 0.
         virtual void work(const Written& /*records*/) {}

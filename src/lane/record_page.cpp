@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-// Kernels read in whole 64-byte steps.
+// Kernels read complete 64-byte steps.
 constexpr std::size_t kStep = 64;
 
 std::shared_ptr<const Memory> moved_out(const std::shared_ptr<const Memory>& from, std::size_t size,

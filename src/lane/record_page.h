@@ -30,13 +30,13 @@ struct RecordPage {
     Place place;                          // of the first record
     bool is_guessed = false;
     bool is_last = false;  // for a guessed page: the input ends with it
-    // The batches of the page as it was gathered, and one that begins at its end.
+    // The batches of the page as it was gathered, and one more that begins where the page ends.
     std::shared_ptr<const std::vector<PageBatch>> batches;
     std::size_t first = 0;
     std::size_t last = 0;
     std::shared_ptr<const void> owner;  // of the bytes; null if they are in a mapping, which other processes may change
     bool is_pinned = false;             // the bytes are in pinned memory
-    bool is_for_cpu = false;            // the device would not see what is wrong with the bytes
+    bool is_for_cpu = false;            // the device would miss a fault in the bytes
     std::shared_ptr<const Memory> on_device;  // the same bytes; null on the host
 };
 
@@ -44,10 +44,10 @@ struct RecordPage {
 struct RewrittenPage {
     RecordPage page;
     bool is_for_cpu = false;              // nothing was written
-    std::vector<std::uint64_t> counters;  // see stage/device_stage.h
+    std::vector<std::uint64_t> counters;  // described in stage/device_stage.h
     std::size_t size = 0;                 // bytes written
     std::size_t records = 0;
-    std::shared_ptr<const Memory> bytes;   // `size` of them
+    std::shared_ptr<const Memory> bytes;   // the `size` bytes
     std::shared_ptr<const Memory> starts;  // std::uint32_t elements: where each record begins in `bytes`
     Side side = Side::kHost;
 };

@@ -36,7 +36,7 @@ public:
     // The record that names the columns, as it is written. Without a header, the first record that is not empty. Throws
     // InputError.
     std::vector<std::uint8_t> guiding_record() const;
-    // How many records come before the data records. Without a header, a preamble counts as one.
+    // How many records come before the data records. Without a header, a preamble counts as one record.
     std::uint64_t header_records() const { return head_.records; }
     StageCounts counts() const { return lane_.counts(); }
 
@@ -46,12 +46,12 @@ public:
     // The columns of Policy::by, as columns of what is written, and their positions in the input. Throws RuleError.
     std::vector<KeyColumn> key_columns() const;
     std::vector<std::size_t> places_in_input(std::span<const KeyColumn> columns) const;
-    // Passes all records on: see RecordLane::write_all(). Returns the findings of the input, with the size that it has
-    // after the rules.
+    // Passes all records on: see RecordLane::write_all(). Returns the findings of the input, with its size after the
+    // rules have been applied.
     Findings write_records(const RecordLane::MakeFollower& make, const Stage* keyed);
 
-    // Plans the pieces of a blob. The starts and lengths of what is written remain 0 unless `is_measured` is set, which
-    // a policy with a size or Policy::together requires. Returns the findings of the input.
+    // Plans the pieces of a blob. The starts and lengths of what is written remain 0 unless `is_measured` is set. A
+    // policy with a size or Policy::together requires it. Returns the findings of the input.
     Findings plan(bool is_measured, std::vector<RewrittenPiece>& pieces);
 
     // Writes a planned piece with `threads` threads. Returns the number of bytes in its body. Any thread.
@@ -82,7 +82,7 @@ private:
     std::uint64_t preamble_records() const { return stage_.dialect().preamble > 0 ? 1 : 0; }
 
     const Policy& policy_;
-    Policy even_;  // without Policy::together
+    Policy even_;  // the policy without Policy::together
     const Execution& execution_;
     InputHead head_;
     Stage stage_;

@@ -23,7 +23,7 @@ void wipe(const cleave_memory& memory) noexcept {
     if (memory.size > 0) ::explicit_bzero(memory.pointer, memory.size);
 }
 
-// Only whole pages can be left out of core dumps. Returns false if the size is too large.
+// Only complete pages can be left out of core dumps. Returns false if the size is too large.
 bool to_whole_pages(std::size_t& size, std::size_t& alignment) noexcept {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     if (size > SIZE_MAX - (page - 1)) return false;
@@ -133,7 +133,7 @@ int CompletedManager::pin(const cleave_memory_owner& owner, void* pointer, std::
     return 0;
 }
 
-// Asks the first manager that has the space and can tell.
+// Asks the first manager that serves the space and implements info().
 int CompletedManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
     for (const cleave_memory_manager* manager : managers_) {
         if ((manager->capabilities & capability_of(space)) == 0 || manager->info == nullptr) continue;

@@ -1,4 +1,4 @@
-// A manager completed with others, which provide the members that it lacks.
+// A manager supplemented by others, which provide the members that it lacks.
 #pragma once
 
 #include <cstddef>

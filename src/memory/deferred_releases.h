@@ -1,4 +1,4 @@
-// Postpones giving released memory back, which costs a system call or makes a device wait.
+// Postpones giving back released memory, because that costs a system call or makes a device wait.
 //
 //   add     marks a block as released; it is then pending
 //   flush   gives back all pending blocks. It is due when more than kMostPending blocks are pending, or more than
@@ -34,7 +34,7 @@ public:
         return depth_ == 0 && (count_ > kMostPending || size_ > size / 100 * kMostShare);
     }
     bool is_empty() const noexcept { return first_ == nullptr; }
-    // The pending bytes.
+    // How many bytes are pending.
     std::uint64_t size() const noexcept { return size_; }
 
     // Calls give_back(block) for each pending block.

@@ -16,7 +16,8 @@ public:
     ManagerBase& operator=(const ManagerBase&) = delete;
     virtual ~ManagerBase() = default;
 
-    // The manager as the C interface. Its destroy() deletes this object, which must have been created with `new`.
+    // The manager in the form of the C interface. Its destroy() deletes this object, which must have been created with
+    // `new`.
     const cleave_memory_manager& face() const noexcept { return face_; }
 
     virtual int initialize(std::int32_t /*device*/) noexcept { return 0; }
@@ -55,10 +56,10 @@ constexpr std::uint32_t kAllMemoryFlags = CLEAVE_MEMORY_PORTABLE | CLEAVE_MEMORY
 // EINVAL.
 int check_request(cleave_memory_space space, std::size_t& alignment, std::uint32_t flags) noexcept;
 
-// Leaves the whole pages within the memory out of core dumps. (The command as a whole is not dumpable either.)
+// Excludes the complete pages within the memory from core dumps. (The process of the command is not dumpable anyway.)
 void leave_out_of_dumps(const cleave_memory& memory) noexcept;
 
-// The bit of cleave_memory_manager::capabilities for the space; 0 if there is no such space.
+// The bit of cleave_memory_manager::capabilities for the space; 0 if the space does not exist.
 constexpr std::uint32_t capability_of(cleave_memory_space space) noexcept {
     return space <= CLEAVE_MEMORY_DEVICE ? CLEAVE_MEMORY_CAN_HOST << space : 0;
 }

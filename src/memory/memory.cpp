@@ -34,8 +34,8 @@ ManagerBase* make_huge(std::string_view config) {
     throw name_error("huge", "'" + std::string(config) + "' is not transparent or explicit");
 }
 
-// Parses "64M": a number of bytes, optionally with K, M or G for powers of 1024. Returns 0 if the text is malformed or
-// the size too large.
+// Parses "64M": a number of bytes, optionally with K, M or G for powers of 1024. Returns 0 if the string is malformed
+// or the size too large.
 std::uint64_t parse_size(std::string_view text) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

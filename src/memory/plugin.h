@@ -18,7 +18,7 @@ const cleave_memory_manager* open_plugin(const std::string& path, const std::str
 // `origin` is what messages call the manager.
 void check_version(const cleave_memory_manager& manager, const std::string& origin);
 
-// A plugin's text, made safe for messages: control characters become \xHH.
+// A string from a plugin, made safe for messages: control characters become \xHH.
 std::string printable(std::string_view text);
 
 }  // namespace cleave

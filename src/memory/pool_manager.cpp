@@ -206,7 +206,7 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
 
 int PoolManager::release(const cleave_memory& memory, void* stream) noexcept {
     auto& block = *static_cast<Block*>(memory.handle);
-    // A device may still be copying pinned memory, which any caller may get next.
+    // A device may still be copying to or from pinned memory, which any caller might get next.
     const cleave_memory_space space = block.region->space;
     const bool is_pinned = space == CLEAVE_MEMORY_PINNED || space == CLEAVE_MEMORY_MAPPED;
     const int waited = is_pinned && calls_.wait != nullptr ? calls_.wait(stream) : 0;

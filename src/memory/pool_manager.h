@@ -5,7 +5,7 @@
 // free neighbours. Free blocks are kept in lists by size: list k has blocks of 2^k to 2^(k+1) - 1 units. A request
 // searches the list for its own size, and then takes any block from a list of larger ones (segregated fits; Wilson,
 // Johnstone, Neely and Boles, "Dynamic storage allocation", 1995). The descriptions of blocks are kept outside the
-// regions, which may therefore be device memory.
+// regions, so a region can be device memory.
 //
 // On a device, a block released on one stream may still be in use by work submitted earlier. The same stream can have
 // it at once, because a stream works in order. Before a different stream gets it, the pool waits.

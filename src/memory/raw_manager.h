@@ -10,7 +10,7 @@ namespace cleave {
 
 struct RawManager {
     std::unique_ptr<const cleave_memory_manager, DestroyManager> manager;
-    const PoolManager* pool;  // nullptr, or the object behind `manager`
+    const PoolManager* pool;  // the object behind `manager` if that is a pool, otherwise nullptr
 };
 
 // `name` is as for MemoryManager::open(). The manager is not initialized. Throws MemoryManagerError and

@@ -67,7 +67,7 @@ SecretMemory& SecretMemory::operator=(SecretMemory&& other) noexcept {
 
 SecretMemory::~SecretMemory() { release(); }
 
-// Not inlined, so that its array lies where the frames of the previously called functions were.
+// Not inlined, so that its array occupies the stack where the previously called functions had their frames.
 [[gnu::noinline]] void wipe_stack() noexcept {
     std::array<std::uint8_t, 4096> below;
     ::explicit_bzero(below.data(), below.size());

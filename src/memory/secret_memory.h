@@ -8,10 +8,10 @@
 
 namespace cleave {
 
-// Owns whole pages, which are zero at first.
+// Owns complete pages, which are initially zero.
 class SecretMemory {
 public:
-    // Holds no bytes.
+    // Empty.
     SecretMemory() = default;
     // Holds at least `size` bytes, rounded up to whole pages. Throws std::system_error, whose text gives the limit if
     // too much memory is locked.
@@ -31,7 +31,7 @@ private:
     std::span<std::uint8_t> bytes_;
 };
 
-// Overwrites what earlier function calls have left on this thread's stack: the next 4 KiB.
+// Overwrites what earlier function calls have left in the next 4 KiB of this thread's stack.
 void wipe_stack() noexcept;
 
 }  // namespace cleave

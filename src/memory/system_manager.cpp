@@ -63,7 +63,7 @@ bool SystemManager::map(Block& block, std::size_t alignment, std::uint32_t flags
         ::munmap(block.begin + block.held, extra - before);
     }
     if (wants_huge && !is_reserved) ::madvise(block.begin, block.held, MADV_HUGEPAGE);
-    if (block.is_secret) ::madvise(block.begin, block.held, MADV_DONTDUMP);  // besides, the command is not dumpable
+    if (block.is_secret) ::madvise(block.begin, block.held, MADV_DONTDUMP);  // the command is not dumpable anyway
     return true;
 }
 

@@ -21,7 +21,7 @@ public:
 
     // Makes the buffer at least `size` bytes long. Throws MemoryError.
     void reserve(std::size_t size);
-    // As reserve(), but loses the content if the buffer grows, which saves the copy.
+    // Like reserve(), but discards the content if the buffer grows, which saves copying it.
     void renew(std::size_t size) {
         if (size > memory_.size()) memory_.release();
         reserve(size);

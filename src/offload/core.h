@@ -40,8 +40,8 @@ public:
     // Creates a stream for pages.
     DeviceStream make_page_stream() const;
 
-    // The seconds that a transfer to `to` takes; the memory on the host is pinned or ordinary. Returns std::nullopt
-    // without a profile.
+    // The seconds that a transfer of `bytes` to `to` takes, from or to pinned or ordinary memory on the host. Returns
+    // std::nullopt without a profile.
     std::optional<double> move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const;
     // Why the device is not considered; null if it is.
     const char* reason_for_host() const;
@@ -53,7 +53,7 @@ public:
     Mutex mutex;
     Rates rates CLEAVE_GUARDED_BY(mutex);
     std::vector<NodeReport> report CLEAVE_GUARDED_BY(mutex);
-    std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // about the last evaluation: lines for explain()
+    std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // lines for explain() about the latest evaluation
 
 private:
     Core& not_used_by_this_thread();

@@ -1,5 +1,5 @@
-// A device as the library uses it. The members follow the contract of the C interface in cleave/device_module.h.
-// device_base.h is the module's side.
+// A device as the library sees it. The members follow the contract of the C interface in cleave/device_module.h. For
+// the module's side, see device_base.h.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class DeviceStatus {
 public:
     DeviceStatus() = default;
     explicit DeviceStatus(const cleave_device_status& status) noexcept;
-    // Truncates a long text.
+    // Truncates `text` if it is too long.
     DeviceStatus(DeviceFault fault, const char* text) noexcept;
 
     bool is_good() const noexcept { return status_.fault == CLEAVE_DEVICE_GOOD; }

@@ -32,7 +32,8 @@ public:
     DeviceBase& operator=(const DeviceBase&) = delete;
     virtual ~DeviceBase() = default;
 
-    // The device as the C interface. Its close() deletes this object, which must have been created with `new`.
+    // The device in the form of the C interface. Its close() deletes this object, which must have been created with
+    // `new`.
     const cleave_device& face() const noexcept { return face_; }
 
     virtual const cleave_memory_manager* make_memory_manager() noexcept = 0;

@@ -36,7 +36,8 @@ std::string DeviceChoice::explain() const {
     std::shared_ptr<DeviceContext> context;
     std::vector<std::string> remarks;
     {
-        // Not held while asking the context, because a thread that uses the context may be waiting for this lock.
+        // The lock is not held while the context is asked, because a thread that uses the context may be waiting for
+        // it.
         const std::scoped_lock lock(mutex_);
         context = context_;
         remarks = remarks_;

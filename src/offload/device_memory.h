@@ -1,5 +1,5 @@
-// A context's memory manager: the one that the user chose, supplemented with the device's, with a limit on device
-// memory. Counts what is in use.
+// A context's memory manager: the one that the user chose, supplemented with the device's, and with a limit on device
+// memory. Counts the memory in use.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ public:
                         std::shared_ptr<MemoryManager> standard, std::uint64_t limit);
 
     std::uint64_t device_bytes_in_use() const noexcept { return in_use_.load(); }
-    // The bytes of device memory that are available, as far as that is known.
+    // How many bytes of device memory are available, as far as is known.
     std::uint64_t available() noexcept;
 
     int allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags, void* stream,
@@ -35,7 +35,7 @@ public:
 private:
     struct Given;
 
-    // Null if no manager has the space.
+    // Null if no manager serves the space.
     const cleave_memory_manager* manager_of(cleave_memory_space space) const noexcept;
 
     const std::string name_;

@@ -45,8 +45,9 @@ struct DeviceStream::State {
     std::shared_ptr<BodyFailure> failure = std::make_shared<BodyFailure>();
 
     // Pages are copied to and from pinned memory. Without it copies still work, but more slowly.
-    std::shared_ptr<PinnedBlocks> blocks;         // null if no pages are copied
-    std::vector<std::shared_ptr<Memory>> pinned;  // read by copies submitted since it was last emptied
+    std::shared_ptr<PinnedBlocks> blocks;  // null if no pages are copied
+    std::vector<std::shared_ptr<Memory>>
+        pinned;  // memory read by the copies that were submitted since this was last emptied
 };
 
 // Waits for a stream whose device has run out of memory. Throws any other failure of the stream.

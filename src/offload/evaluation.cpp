@@ -46,7 +46,7 @@ std::size_t Evaluation::add_item(const std::shared_ptr<Node>& node) {
     return items_.size() - 1;
 }
 
-// Goes depth first but without recursion, because a deep graph would overflow the stack.
+// Works depth-first, but without recursion, because a deep graph would overflow the stack.
 void Evaluation::sort(std::span<const std::shared_ptr<Node>> wanted) {
     struct Visit {
         std::shared_ptr<Node> node;

@@ -98,7 +98,7 @@ private:
     const Value& host_value_of(std::size_t value, std::size_t consumer) CLEAVE_REQUIRES(core_.mutex);
     const Value& device_value_of(std::size_t value, std::size_t consumer) CLEAVE_REQUIRES(core_.mutex);
     void used(std::size_t item);
-    // The stream. It must be waited for before values are dropped.
+    // The stream. Wait for it before dropping values.
     DeviceStream& stream_to_use() CLEAVE_REQUIRES(core_.mutex);
     void wait_for_device() CLEAVE_REQUIRES(core_.mutex);
 

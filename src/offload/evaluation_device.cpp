@@ -94,7 +94,7 @@ bool Evaluation::run_as_whole(Plan& plan) {
 }
 
 // The units of a page: few enough that three pages fit in memory and that no page has more input than the page_size
-// option.
+// option allows.
 std::uint64_t Evaluation::page_units(const Plan& plan) const {
     std::uint64_t all = 0;
     std::uint64_t in = 0;

@@ -24,7 +24,7 @@ using Missing = DeviceUnavailable::Missing;
 constexpr const char* kModuleName = "cleave_cuda.so";
 
 // The loader's name for the library that contains this code. Empty if the program itself contains it: the loader lists
-// the program first, and its name, which may be its first argument, does not say where it is.
+// the program first, under a name that may be its first argument and does not say where the program is.
 std::string own_library() {
     struct Search {
         std::string name;

@@ -8,11 +8,11 @@
 //
 // Events pass a page from one stream to the next. Before a fourth page begins, the pager waits for the oldest, hands
 // over its results and frees its memory, so results arrive in page order. Copies go through pinned memory. Nothing that
-// belongs to a page is freed before its last copy is done, except what its bodies allocate for one another, which only
-// one stream uses.
+// belongs to a page is freed until its last copy is done, except what its bodies allocate for one another, because only
+// one stream uses that.
 //
-// If the device runs out of memory, the pages in flight before the one that failed are finished and the others are put
-// back, and pages have half as many units from then on. One-unit pages are tried one at a time. If even one of them
+// If the device runs out of memory, the pages in flight before the one that failed are finished, the others are put
+// back, and from then on pages have half as many units. One-unit pages are tried one at a time. If even one of them
 // does not fit, either the host bodies process it and all later pages, or the error is thrown.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace cleave::offload {
 
-// The units from `begin` to `end` of some values that have `size` units each.
+// The units from `begin` to `end` of values that have `size` units each.
 struct Page {
     std::vector<Value> values;  // the split inputs, on either side
     std::uint64_t begin = 0;

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// Enough for the pages in flight: for their input and output.
+// Enough for the input and output of the pages in flight.
 constexpr std::size_t kMostFree = 16;
 
 // Adds some room, so that a block can also hold slightly larger pages.
@@ -35,7 +35,7 @@ std::shared_ptr<Memory> PinnedBlocks::take(std::size_t size) {
     try {
         if (block.size() == 0) block = memory_->allocate({roomy(size), MemorySpace::kPinned, 0, flags_, nullptr});
     } catch (const MemoryError& error) {
-        rethrow_if_broken(error);  // if the manager works, the caller does without the block
+        rethrow_if_broken(error);  // if the manager works, the caller manages without the block
         return nullptr;
     }
     const auto give_back = [pool = shared_from_this()](Memory* used) {

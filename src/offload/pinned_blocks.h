@@ -21,7 +21,7 @@ public:
     // Takes a block of at least `size` bytes, which comes back when its last pointer is destroyed. Returns null if
     // there is no pinned memory.
     std::shared_ptr<Memory> take(std::size_t size);
-    // Releases the blocks that are not taken.
+    // Releases the blocks that are not in use.
     void clear();
 
 private:

@@ -27,8 +27,8 @@ public:
         arcs_.push_back({from, back});
     }
 
-    // For each vertex, whether it is on the sink's side of the minimum cut. If there are several minimum cuts, takes
-    // the one with the fewest vertices on that side.
+    // For each vertex, whether it is on the sink's side of the minimum cut. If there are several minimum cuts, uses the
+    // one with the fewest vertices on that side.
     std::vector<bool> cut(std::size_t source, std::size_t sink) {
         while (find_levels(source, sink)) {
             std::ranges::fill(next_, 0);

@@ -10,7 +10,7 @@
 //   each consumer --infinite--> h,  h --to_host--> node        the other way round
 //
 // Dinic's algorithm finds the cut. It is exact for every graph, whereas dynamic programming is exact only for trees;
-// typical graphs have a few dozen nodes. Among equal cuts it takes the one with the most nodes on the host.
+// typical graphs have a few dozen nodes. Among equal cuts, it takes the one with the most nodes on the host.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ std::vector<Side> cheapest_places(const std::vector<PlacementNode>& nodes);
 // The time that a placement takes.
 double seconds_of(const std::vector<PlacementNode>& nodes, const std::vector<Side>& places);
 
-// Puts each allocation where its first consumer runs, if it can run there.
+// Places each allocation where its first consumer runs, if it can run there.
 void settle_allocations(const std::vector<PlacementNode>& nodes, std::vector<Side>& places);
 
 }  // namespace cleave

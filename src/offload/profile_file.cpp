@@ -33,7 +33,7 @@ std::string name_of(const MachineIdentity& identity) {
     return "machine-" + name + ".json";
 }
 
-// Whether this has the right type, and no other user can have created or written it.
+// Whether the descriptor has the right type, and no other user could have created or written what it refers to.
 bool is_ours(int descriptor, ::mode_t type) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return false;
@@ -50,7 +50,7 @@ std::string absolute_variable(const char* name) {
     return value != nullptr && value[0] == '/' ? value : "";
 }
 
-// Creates a file under an unused name that nobody can have prepared.
+// Creates a file under an unused name that nobody could have prepared.
 Fd make_temporary(int folder, std::string& name, const std::string& path) {
     std::array<std::uint64_t, 1> random{};
     for (int tries = 0; tries < 100; ++tries) {

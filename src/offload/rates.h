@@ -32,7 +32,7 @@ private:
     double most_ = 0;
 };
 
-// The rates of all functions, by name. For one thread at a time.
+// The rates of all functions, by name. Use from one thread at a time.
 class Rates {
 public:
     explicit Rates(const std::map<std::string, FunctionRates>& known) : known_(known) {}

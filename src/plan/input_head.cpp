@@ -23,7 +23,7 @@ struct FirstRecord {
 };
 
 // Finds the first record that is not empty, or the first record if all are empty. Returns nothing if that record does
-// not end within `bytes`, which are the beginning of the input or, if `is_all` is set, the whole input.
+// not end within `bytes`, which are the beginning of the input or, if `is_all` is set, the complete input.
 std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
                                         const HeaderFinder& finder, bool is_all) {
     Walker walker(dialect, kernel_by_name("scalar"), lead);
@@ -42,7 +42,7 @@ std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, con
     return FirstRecord{std::max(begin, lead.size), std::max<std::uint64_t>(bytes.size(), lead.size)};
 }
 
-// `bytes` must contain the whole first record.
+// `bytes` must contain the complete first record.
 InputHead head_of(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
                   const FirstRecord& first, const HeaderFinder& finder, bool has_header) {
     InputHead head;

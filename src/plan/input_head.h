@@ -21,7 +21,7 @@ struct InputHead {
     std::vector<std::uint8_t> bytes;
     std::size_t record_begin = 0;  // where the header record begins in `bytes`
     std::uint64_t size = 0;        // of the input's bytes before its data records, including the preamble
-    std::uint64_t preamble = 0;    // how many of these bytes belong to the preamble
+    std::uint64_t preamble = 0;    // how many of these bytes are the preamble
     std::uint64_t records = 0;     // before the data records, including the preamble
     bool has_header = false;
     std::vector<std::uint8_t> sample;  // the header record or, without a header, the first record that is not empty

@@ -11,7 +11,7 @@ namespace cleave {
 
 constexpr std::uint64_t kUnlimited = UINT64_MAX;
 
-// `policy`, without a header if the dialect has none.
+// Returns `policy`, without a header if the dialect has none.
 inline Policy of_dialect(Policy policy, const Dialect& dialect) {
     policy.header = header_mode(policy.header, dialect);
     return policy;
@@ -81,7 +81,7 @@ inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::u
     return limits;
 }
 
-// Whether a piece of `size` bytes and `records` records is within the limits.
+// Whether a piece with this size in bytes and this many records is within the limits.
 inline bool is_within(const Limits& limits, std::uint64_t size, std::uint64_t records) {
     return records <= limits.records && size <= limits.size;
 }

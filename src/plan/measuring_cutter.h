@@ -21,8 +21,8 @@ struct RewrittenPiece {
 
 class MeasuringCutter {
 public:
-    // `mark` is the range of the byte order mark, with which the first piece begins; it is empty if the mark is part of
-    // a header.
+    // `mark` is the range of the byte order mark, which begins the first piece. It is empty if the mark is part of a
+    // header.
     MeasuringCutter(const Policy& policy, std::span<const Piece> cuts, std::uint64_t header_size, BlobRange mark,
                     std::uint64_t record)
         : policy_(policy), cuts_(cuts), header_size_(header_size), state_(policy) {
@@ -46,7 +46,7 @@ public:
         state_.take(state_.end() + size);
     }
 
-    // `end` is where the input ends, and `record` how many records it has.
+    // `end` is where the input ends, and `record` is how many records it has.
     std::vector<RewrittenPiece> finish(std::uint64_t end, std::uint64_t record) {
         while (pieces_.size() + 1 < cuts_.size()) cut(end, record);
         const bool is_written =
@@ -61,7 +61,7 @@ private:
         open_ = {{offset, 0}, record, {}};
         change_ = {};
     }
-    // Called before a record is taken. Cuts after a run of equal values that does not fit, and at the last change if
+    // Called before a record is taken. Cuts after a run of equal values that does not fit, and at the latest change if
     // the record does not fit.
     void keep_together(std::uint64_t offset, std::uint64_t record, std::uint64_t size, bool is_change) {
         if (state_.records() == 0) return;
@@ -84,7 +84,7 @@ private:
         begin(offset, record);
     }
 
-    // The last change in the open piece, and how much of the piece comes before it. `records` is 0 if there is no
+    // The latest change in the open piece, and how much of the piece comes before it. `records` is 0 if there is no
     // change.
     struct Change {
         std::uint64_t offset = 0;

@@ -85,8 +85,8 @@ public:
         return target <= from.offset ? from : first_cut(locator_.at_or_after(target));
     }
 
-    // As after_share(), but with even shares of the records. If the records cannot be divided evenly, the first pieces
-    // get one more each.
+    // Like after_share(), but with even shares of the records. If the records cannot be divided evenly, the first
+    // pieces get one more each.
     Boundary after_records(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         const std::uint64_t records = end_.record - body_.record;
         const std::uint64_t target = body_.record + records / pieces * number + std::min(number, records % pieces);

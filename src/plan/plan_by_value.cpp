@@ -4,10 +4,10 @@
 //             their records, and writes a route: for each record, the number of its key and its size.
 //   scan      the keys of the shares, in order, become pieces, numbered in the order of their first records. Within a
 //             piece the records of share 1 come first, then those of share 2, and so on: a prefix sum gives each share
-//             its place in each piece.
+//             its position in each piece.
 //   scatter   if there are few pieces: each thread follows the route of a share and writes each record to its piece.
 //   place     if there are many pieces: each thread follows the route of a share and writes the range of each entry to
-//             the next place in the list of its piece.
+//             the next entry in the list of its piece.
 //
 // With a limit on records or bytes, a record's piece depends on all records before it. One thread then follows all
 // routes in order before the last step, and replaces keys with pieces.

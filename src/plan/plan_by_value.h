@@ -63,7 +63,7 @@ public:
 
     std::uint64_t header_size() const { return header_size_; }
 
-    // In order of their first records; buckets in order of their numbers.
+    // In order of their first records, or for buckets in order of their numbers.
     const std::vector<Piece>& pieces() const { return pieces_; }
     // Moves the pieces out; pieces() is empty afterwards.
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
@@ -111,7 +111,7 @@ public:
     }
     // The values of the key of piece `number`, one for each column; none for buckets.
     std::vector<std::string> values_of(std::uint64_t number) const;
-    // The largest number of pieces that one key has.
+    // The largest number of pieces that any key has.
     std::uint64_t most_of_key() const { return most_of_key_; }
 
 private:

@@ -6,7 +6,8 @@
 //   the first record start at or after an offset: is in the range that contains the offset, if the last record start of
 //       that range is at or after the offset; otherwise it is the first record start of the next range that has one
 //
-// The first and the last record start of a range are known. Any other has to be found by reading that range alone.
+// The first and the last record start of a range are known. Any other record start is found by reading only the range
+// that contains it.
 #include "cleave/range_plan.h"
 
 #include <algorithm>
@@ -199,8 +200,8 @@ class CutFinder {
 public:
     CutFinder(const Blob& blob, const Dialect& dialect, const Kernel& kernel, const RangeCut& range)
         : blob_(blob), walker_(dialect, kernel, lead_of_range(blob, dialect, range)) {
-        // If the bytes so far may be a byte order mark, the walker knows whether they are one. The preamble has already
-        // been counted.
+        // If the bytes so far could be a byte order mark, the walker knows whether they are one. The preamble has
+        // already been counted.
         const RangeMachine machine(dialect);
         const std::uint64_t preamble = std::min(walker_.lead().is_preamble ? dialect.preamble : 0, range.end);
         walker_.seek(std::max(range.begin, preamble), range.records, machine.exact(range.state));
@@ -243,7 +244,7 @@ private:
 
     const Blob& blob_;
     Walker walker_;
-    std::span<const std::uint64_t> starts_;  // of the last part
+    std::span<const std::uint64_t> starts_;  // of the part that was walked last
     std::uint64_t from_ = 0;                 // where that part begins
     std::uint64_t record_ = 0;               // the number of the next start in that part
     std::size_t word_ = 0;

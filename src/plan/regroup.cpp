@@ -76,7 +76,7 @@ void PlanByValue::regroup(std::span<const Piece> pieces, const Blob& from, Tempo
     std::vector<std::uint64_t> next;  // for each piece, the part to copy next
     next.reserve(pieces.size());
     std::uint64_t at = header_size_;
-    std::uint64_t size = 0;  // of the last group
+    std::uint64_t size = 0;  // of the latest group
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const bool has_header = header_size_in(policy_->header, i + 1, header_size_) > 0;
         next.push_back(first_parts_[i] + (has_header ? 1 : 0));

@@ -1,6 +1,6 @@
 // The generator is SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). A number
 // below a limit comes from the upper half of a product (Lemire: Fast Random Integer Generation in an Interval, 2019),
-// which makes every number equally likely.
+// so every number is equally likely.
 //
 // A sample of n out of N records, with m the smaller of n and N - n:
 //

@@ -42,7 +42,8 @@ public:
             take_header(end);
         } else if (open_) {
             if (!state_.fits(end)) cut(state_.end());
-            // The record in progress may belong to the next piece, unless there is no size limit or it is the only one.
+            // If there is a size limit and the piece already has records, the record in progress may belong to the next
+            // piece.
             send(state_.limits().size == kUnlimited || state_.records() == 0 ? end : state_.end());
             hold(end);
         }
@@ -154,7 +155,7 @@ private:
     std::uint64_t input_size_;
     std::span<const std::uint8_t> chunk_;
     std::uint64_t base_ = 0;  // where chunk_ begins
-    bool in_header_ = true;   // also if there is no header, until something is fed
+    bool in_header_ = true;   // also without a header, until something is fed
     std::uint64_t header_records_ = 0;
     std::uint64_t header_started_ = 0;  // header records begun so far, including the one in progress
     std::uint64_t header_size_ = 0;

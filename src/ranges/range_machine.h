@@ -25,7 +25,7 @@ constexpr bool is_empty_so_far(RangeState state) {
 // if `state` cannot follow such bytes.
 RangeState empty_state(State state);
 
-// Whether a quoted section is open in that state, or would be open if a quote followed.
+// Whether a quoted section is open in this state, or would be open if a quote followed.
 constexpr bool may_be_open(State state) { return is_quoted(state) || state == State::kQuoteInQuoted; }
 
 // Immutable, so it can be used from any thread.
@@ -39,7 +39,7 @@ public:
     State exact(RangeState state) const { return exact(own_, state); }
     State exact_by_other(RangeState state) const { return exact(other_, state); }
 
-    // Maps states with the same future to one of them. Without quotes, kFieldStart behaves like kUnquoted.
+    // Maps states that behave the same from here on to one of them. Without quotes, kFieldStart behaves like kUnquoted.
     State settled(State state) const {
         return !dialect_.quote && state == State::kFieldStart ? State::kUnquoted : state;
     }

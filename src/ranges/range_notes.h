@@ -1,5 +1,5 @@
-// What a worker that has a block of a range in its cache notes in addition to the block's report. Where the report is
-// not enough, these notes make it unnecessary to read the block a second time.
+// What a worker records about a block of a range while it has the block in its cache, in addition to the block's
+// report. Where the report is not enough, these notes save reading the block a second time.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,13 @@ class RangeNotes final : public KernelSummariser {
 public:
     void resize(std::size_t block_count) { open_quotes_.resize(block_count); }
 
-    // Sets whether suspect blocks are rescanned, from now on, under both assumptions: that they begin outside quotes,
+    // Sets whether, from now on, suspect blocks are rescanned under both assumptions: that they begin outside quotes,
     // and that they begin inside. Must not be called while blocks are being summarised.
     void rescan_both(bool wanted) { rescans_.resize(wanted ? open_quotes_.size() : 0); }
 
-    // For a block that a reader enters inside quotes and in which no record starts after that: returns the offset of
-    // the quote that opened the section which is still open at the end of the block. Returns kBeforeRange if that
-    // section opened before the block, and nothing if the worker did not look. Offsets count from the start of the
-    // range.
+    // For a block that a reader enters inside quotes and in which no record starts after that, returns the offset of
+    // the quote that opened the section still open at the end of the block. Returns kBeforeRange if that section opened
+    // before the block, and nothing if the worker did not look. Offsets count from the start of the range.
     std::optional<std::uint64_t> open_quote(std::size_t number) const { return open_quotes_[number]; }
 
     // Returns a rescan of the block as if it began inside or outside quotes. `report` must be the report of the same

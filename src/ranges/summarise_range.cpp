@@ -9,15 +9,15 @@
 //       sum = compose(sum, these rows)
 //   find the first and last record starts and the open quotes of the rows
 //
-// In field-start mode, a reader that is wrong about quotes is right again after a few of them; and in a text without
-// quotes no block is suspect. So there are mostly one or two rows per block, they come from the block's summary, and a
-// range costs one scan. The summary of a block does not say where in the block a record starts. Such offsets are found
-// at the end, by walking the few blocks in question.
+// In field-start mode, a reader that is wrong about quotes is right again after a few of them, and in input without
+// quotes no block is suspect. So most blocks have one or two rows, which come from the block's summary, and a range
+// costs one scan. The summary of a block does not say where in the block a record starts. Such offsets are found at the
+// end, by walking the few blocks in question.
 //
 // If the range begins inside a long quoted field, a reader that is wrong about this finds quotes in unquoted fields,
-// and all of its blocks are suspect. So the workers rescan these blocks both from outside and from inside quotes, and
-// the walks above skip nearly all of each block. Once only one of the two readers is left, half of that work is wasted.
-// So blocks are processed in batches that grow: then the wasted rescans never cost much more than the necessary ones.
+// and all its blocks are suspect. So the workers rescan these blocks both from outside and from inside quotes, and the
+// walks above skip nearly all of each block. Once only one of the two readers is left, half of that work is wasted. So
+// blocks are processed in batches that grow: then the wasted rescans never cost much more than the necessary ones.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -41,7 +41,7 @@ namespace {
 
 constexpr std::size_t kExactSize = 256;     // how many bytes are read from every state
 constexpr std::size_t kLeastExactSize = 4;  // enough to get past a byte order mark, wherever in it the range begins
-constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // by here, most of the remaining walks have met
+constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // most of the remaining walks have met by here
 constexpr std::size_t kPartSize = std::size_t{64} << 10;
 constexpr std::size_t kFirstBatch = 16;  // in blocks; at least 4 for each thread
 constexpr std::uint64_t kMaxEnd = std::uint64_t{1} << 58;

@@ -6,14 +6,14 @@
 // records in which a value has moved to a column that no rule changes. To prevent this:
 //
 //   a batch is compared with the file after it was copied: a difference reveals a write in between
-//   when the turn of a batch comes, the last bytes before it, as they were in the previous batch, are compared with the
+//   when a batch's turn comes, the last bytes before it, as they were in the previous batch, are compared with the
 //       file as well: if the two batches are from different versions of the file, these bytes differ
 //   where ranges are read side by side, both ranges that meet at an offset must have seen the same bytes before it
 //   the size and the timestamps of the file must be the same as at the beginning, unless it is a snapshot
 //
 // The comparison also finds writes through mappings, which need not change the timestamps of a file. It cannot find
 // bytes that change and change back, or a write that begins exactly between two batches and leaves everything before it
-// unchanged. In that case the last batches are from a version that the file as a whole may never have had.
+// unchanged. In that case the remaining batches come from a version that the file as a whole might never have had.
 //
 // For each batch this costs one memcmp() of bytes that are in the cache, and one fstat(). A stream is not compared,
 // because its bytes are read only once.
@@ -33,8 +33,7 @@ namespace cleave {
 // Checks one input. May be used from any thread.
 class BatchCheck {
 public:
-    // What to compare with: the mapping, if there is one, or the file, read with pread(). The latter is for places
-    // where SIGBUS must not occur.
+    // What to compare with: the mapping, if there is one, or the file, read with pread(), where SIGBUS must not occur.
     enum class Reads : std::uint8_t { kMapping, kFile };
 
     // `input` must outlive it.
@@ -70,7 +69,7 @@ public:
     void take(std::span<const std::uint8_t> batch) { take(batch.size(), last_of(batch)); }
     // The same for a batch if only the result of last_of() was kept.
     void take(std::uint64_t size, std::span<const std::uint8_t> last);
-    // The last bytes of a batch, which are needed when the turn of the next batch comes.
+    // The last bytes of a batch, which are needed when the next batch's turn comes.
     static std::span<const std::uint8_t> last_of(std::span<const std::uint8_t> batch);
     // Call this after the last batch. Throws InputChangedError.
     void end();

@@ -9,9 +9,9 @@
 //   emit   the consumer passes on its results, in order
 //
 // No result depends on a guess. If a batch does not consist of whole records, or has a fault, work() raises a doubt.
-// Then all batches before it are emitted, and the next one is read exactly, by one thread, starting after the last of
-// them. If the guess was wrong, the loop resumes guessing after the exact batch. If there is a fault, the exact batch
-// has it too, with its place and its record number. After kMostDoubts doubts everything is read exactly, as a stream
+// All batches before it are then emitted, and one thread reads the next batch exactly, starting where they end. If the
+// guess was wrong, the loop resumes guessing after the exact batch. If there is a fault, the exact batch has it too,
+// along with its position and its record number. After kMostDoubts doubts everything is read exactly, as a stream
 // always is. The loop ends, because each doubt is followed by an exact batch, which has at least one record.
 //
 // The cost: each byte is copied once, into memory that stays in the second-level cache, and a few lines at each end of
@@ -59,7 +59,7 @@ public:
     // Reads all records of a stream after the part that was skipped. The meter counts the bytes that are read.
     BatchLoop(Input& stream, Place skipped, const Dialect& dialect, const Kernel& kernel, const BatchOptions& options);
 
-    // The number of batches for each thread, whether being worked on or waiting for their turn; see base/ordered.h.
+    // How many batches each thread has, including those that wait for their turn; see base/ordered.h.
     static constexpr std::size_t kSlotsOfThread = 3;
 
     bool is_done() const { return is_exhausted_ || at_.offset == end_; }
@@ -172,7 +172,7 @@ public:
     }
 
     void emit() {
-        // Two guesses about one place differ only if the bytes have changed.
+        // Two guesses about the same boundary differ only if the bytes have changed.
         if (batch_.place.offset != loop_.at_.offset) throw InputChangedError();
         if (size_ == 0) return;  // no record starts in the batch
         if (loop_.trail_) loop_.trail_->take(size_, last_);

@@ -80,7 +80,7 @@ std::span<const std::uint8_t> ExactBatches::read_on() {
 }
 
 // Begins the batch with the record in progress, and returns the size of that record so far. Swaps the two buffers,
-// unless the batch's buffer has held a long record: the other buffer need not become as large.
+// unless the batch's buffer has held a long record, because the other buffer need not grow as large.
 std::size_t ExactBatches::take_carried(OwnedBatch& batch) {
     const std::size_t size = std::exchange(carried_size_, 0);
     if (batch.copy.size() > kGrowth * options_.size && size <= batch.copy.size()) {

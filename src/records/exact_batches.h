@@ -55,7 +55,7 @@ private:
     Place begin_;                // where the next batch begins
     std::uint64_t read_;         // the bytes before this offset have been walked
     bool is_done_ = false;
-    bool is_cut_ = false;                       // the last batch was cut
+    bool is_cut_ = false;                       // the latest batch was cut
     std::unique_ptr<SequentialReader> reader_;  // only for a stream
     std::span<const std::uint8_t> chunk_;       // what is left of the reader's last read
     ValueBuffer carried_;                       // the record in progress

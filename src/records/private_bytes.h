@@ -22,7 +22,7 @@ namespace cleave {
 // read_bytes() uses pread() if the blob is a file, even a mapped one, so that no signal is raised if the file has
 // become shorter.
 void read_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
-// copy_bytes() copies from the mapping if there is one, which is faster.
+// copy_bytes() is faster for a mapped blob, because it copies from the mapping.
 void copy_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
 
 // Use from one thread at a time.

@@ -1,5 +1,5 @@
 // The parallel half of a scan: creates a report for each block, independently of the other blocks. It can be replaced.
-// By default, the kernel creates the reports on the threads of this machine. RecordIndex resolves them.
+// By default, the kernel creates the reports on the threads of this machine. RecordIndex resolves the reports.
 #pragma once
 
 #include <algorithm>

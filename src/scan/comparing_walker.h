@@ -39,10 +39,11 @@ public:
     // Whether suspect bytes matter, because a summary may be wrong there or because the two modes may come apart.
     bool heeds_suspects() const;
 
-    // Moves to a place where the modes agree, and forgets that they have ever cut differently.
+    // Moves to an offset where the modes agree, and forgets that they have ever cut differently.
     void compare_from(std::uint64_t offset, std::uint64_t records, State state);
 
-    // The same, but from a place where the modes may be apart. If they do not agree, `parted` is where they came apart.
+    // The same, but from an offset where the modes may be apart. If they do not agree, `parted` is where they came
+    // apart.
     void compare_from(std::uint64_t offset, State own, State other, std::uint64_t parted);
     // Stops comparing: from here on, walks in the dialect's own mode alone.
     void stop_comparing() { divergence_ = Place{}; }
@@ -51,7 +52,7 @@ public:
     const std::optional<Place>& divergence() const { return divergence_; }
 
     // The findings, as if the bytes so far were the whole input, without header_records. The place of an open quote is
-    // right only if the walk has passed that quote.
+    // correct only if the walk has passed that quote.
     Findings findings() const;
 
 private:

@@ -43,9 +43,9 @@ private:
     bool is_found_ = false;
 };
 
-// The number of records up to and including the guiding record, which says how many fields records have. That is the
-// header, or under HeaderRecord::kNone the first non-empty record, or the first record if all are empty. If there is no
-// such record, only a preamble counts. Throws what Blob::lend() throws.
+// The number of records up to and including the guiding record, which determines how many fields a record has. That is
+// the header, or under HeaderRecord::kNone the first non-empty record, or the first record if all are empty. If there
+// is no such record, only a preamble counts. Throws what Blob::lend() throws.
 std::uint64_t guiding_records(const RecordIndex& index);
 
 }  // namespace cleave

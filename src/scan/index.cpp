@@ -6,7 +6,7 @@
 //   for each block, in order, with the true state at its start:
 //       note that state and the number of records before the block
 //       if nothing is suspect from that state: take the number of records and the end state from the summary
-//       else: walk the block, except for what the rescan has walked from the same place in the same state
+//       else: walk the block, except for what the rescan has walked from the same offset in the same state
 #include <algorithm>
 
 #include "cleave/foreign.h"

@@ -119,7 +119,7 @@ void Locator::approach(std::uint64_t offset) {
             static_cast<std::uint8_t>(state_of(*at_end, index_->dialect_.escape_scope)));
 }
 
-// Starts again at the beginning of the block, without skipping, because a question is about skipped bytes.
+// Starts again at the beginning of the block, without skipping, because the question is about bytes that were skipped.
 void Locator::go_back() {
     const std::size_t block = std::exchange(block_, kNoBlock);
     load(block);

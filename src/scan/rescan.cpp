@@ -63,7 +63,8 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
 void pass_by(ComparingWalker& walker, std::span<const std::uint8_t> block, const Rescan& rescan) {
     const std::uint64_t offset = walker.offset();
     walker.pass(block.first(rescan.begin));
-    // If the rescan has seen the modes diverge and the walker has not, the walker must walk there to find the place.
+    // If the rescan has seen the modes diverge and the walker has not, the walker must walk there to find where they
+    // do.
     const bool is_news = walker.compares() && rescan.diverged;
     std::size_t done = rescan.begin;
     if (is_past_record(walker.state()) && !walker.apart() && !is_news && rescan.end > rescan.begin) {

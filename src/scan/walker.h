@@ -23,8 +23,8 @@ namespace cleave {
 // Use from one thread at a time. Uses 6 KiB of memory, plus a bit for each byte of the longest walk().
 class Walker {
 public:
-    // Starts at the beginning of an input with this lead, or of bytes from within an input. `kernel` must outlive the
-    // walker.
+    // Starts at the beginning of an input with this lead, or of bytes taken from the middle of an input. `kernel` must
+    // outlive the walker.
     Walker(const Dialect& dialect, const Kernel& kernel, const Lead& lead = {});
     virtual ~Walker() = default;
 

@@ -16,7 +16,7 @@ void refuse_escaped_quotes(const RecordBlock& block, std::uint8_t quote);
 // such bytes.
 bool has_escaped_quote(std::span<const std::uint8_t> bytes, std::uint8_t quote) noexcept;
 
-// Whether the value contains the text that begins the messages from which keys are derived (see stage/hasher.h),
+// Whether the value contains the string that begins the messages from which keys are derived (see stage/hasher.h),
 // because its token could then be part of a key. Letter case and leading blanks are ignored, because `lower` and `trim`
 // would remove them.
 bool has_reserved_text(std::span<const std::uint8_t> value) noexcept;

@@ -17,8 +17,8 @@ CLEAVE_DEVICE inline std::uint64_t character_size(const std::uint8_t* at, const 
     return size > 0 ? size : 1;
 }
 
-// Whether no byte has its top bit set, so that each byte is one character. Reads words that may overlap: two 8-byte
-// words for values of 8 to 16 bytes, two 4-byte words for values of 4 to 7 bytes.
+// Whether each byte is one character, because none has its top bit set. Reads words that may overlap: two 8-byte words
+// for values of 8 to 16 bytes, two 4-byte words for values of 4 to 7 bytes.
 CLEAVE_DEVICE inline bool is_ascii(Value value) {
     constexpr std::uint64_t kTopBits = 0x8080808080808080;
     const std::uint8_t* const data = value.data;

@@ -9,7 +9,7 @@ namespace cleave {
 
 struct Confusable {
     char32_t character;
-    // What it looks like: one or two ASCII characters, no capitals.
+    // What it looks like: one or two ASCII characters, never capitals.
     char twin[3];
 };
 

@@ -45,8 +45,8 @@ struct DeviceStageMemory {
     void* (*allocate)(void* owner, std::uint64_t size, std::uint32_t flags);
 };
 
-// The numbers of the event counters, which are stored one after another: first those that cover all records, then for
-// each rule those of RuleCounter, in the order of Stage::rules().
+// The numbers of the event counters, which are stored one after another. First come the counters that cover all
+// records, then for each rule, in the order of Stage::rules(), the counters of RuleCounter.
 inline constexpr std::uint32_t kRecordCounter = 0;
 inline constexpr std::uint32_t kEmptyRecordCounter = 1;
 inline constexpr std::uint32_t kFirstRuleCounter = 2;

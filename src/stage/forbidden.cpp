@@ -91,7 +91,7 @@ bool has_mail_address(Value value) noexcept {
 bool has_card_number(Value value) noexcept {
     constexpr std::uint64_t kFewest = 13;
     if (value.size < kFewest) return false;
-    // Most texts have too few digits, and counting them needs no branches.
+    // Most values have too few digits, and counting them needs no branches.
     std::uint64_t digits = 0;
     for (std::uint64_t i = 0; i < value.size; ++i) digits += is_digit(value.data[i]) ? 1U : 0U;
     if (digits < kFewest) return false;

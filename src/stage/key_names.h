@@ -24,7 +24,7 @@ public:
     // `names` are the names of the available keys.
     explicit KeyUses(std::vector<std::string> names) : names_(std::move(names)) {}
 
-    // The index of this use, which is the same for equal uses. Returns std::nullopt if no key has that name.
+    // The index of this use. Equal uses have the same index. Returns std::nullopt if no key has that name.
     std::optional<std::uint32_t> add(std::string_view key, std::string_view context);
 
     const std::vector<std::string>& names() const { return names_; }

@@ -1,4 +1,5 @@
-// Reads a key from where the user says it is into secret memory. The bytes of the key are never copied to other memory.
+// Reads a key into secret memory, from the source that the user names. The bytes of the key are never copied to other
+// memory.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@ struct KeySource {
     std::string name;
     Kind kind = Kind::kFile;
     std::string where;  // the path, the variable or the number
-    std::string text;   // the whole text, as given
+    std::string text;   // the complete argument, as given
 };
 
 struct SecretKey {

@@ -31,7 +31,7 @@ constexpr auto make_table(std::index_sequence<kIndexes...>) {
 
 constexpr auto kTable = make_table(std::make_index_sequence<std::variant_size_v<Operation>>());
 
-// What other tools call an operation, and what it is here.
+// What other tools call an operation, and what it is called here.
 struct OtherName {
     std::string_view name;
     const char* ours;

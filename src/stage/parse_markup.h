@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// The roles of bytes for a reader.
+// The roles that bytes play for a reader.
 struct ParseMarkup {
     std::uint8_t quote;
     std::uint8_t delimiter;

@@ -48,7 +48,7 @@
 
 namespace cleave {
 
-// The place of a field in its record's block.
+// Where a field is in its record's block.
 struct FieldSpan {
     std::uint32_t begin;
     std::uint32_t end;
@@ -120,8 +120,8 @@ CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record,
     return is_among == (one.kind == ConditionKind::kIn);
 }
 
-// The number of the column's first rule whose conditions hold; the last rule has none. Counts the rules that are
-// examined.
+// The number of the column's first rule whose conditions hold; the last rule has no conditions. Counts the rules that
+// are examined.
 template <bool kCounts, class Side>
 CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const typename Side::Record& record, std::uint32_t column) {
     const FlatProgram* const program = side.program;

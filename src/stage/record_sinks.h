@@ -12,12 +12,12 @@
 
 namespace cleave {
 
-// Short runs are copied kFirstPart bytes at a time, and past their end, if kSlack more bytes can be read. The output
-// always has that much room. Most fields are no longer than the first part.
+// Short runs are copied kFirstPart bytes at a time, possibly past their end, if kSlack more bytes can be read. The
+// output always has that much room. Most fields are no longer than the first part.
 constexpr std::size_t kSlack = 64;
 constexpr std::size_t kShortRun = 4 * kSlack;
 constexpr std::size_t kFirstPart = 32;
-constexpr std::size_t kEndPart = 4;  // of terminators
+constexpr std::size_t kEndPart = 4;  // the same for terminators
 
 // Returns the end of the copy. `out` must have room for `size` + kSlack bytes.
 inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::size_t size,

@@ -1,4 +1,4 @@
-// Turns the texts of rules into rules over the columns of one input:
+// Turns the text of rules into rules for the columns of one input:
 //
 //   1. Take the `@default` lines out of the texts. There must be at most one default.
 //   2. Look up --select, and the columns, operation and conditions of each rule.
@@ -51,7 +51,7 @@ std::string_view name_of(DefaultAction action) {
     throw RuleError(reason, source.origin, source.text, place);
 }
 
-// Whether --select or a rule names a column. A text that cannot be parsed does not name any.
+// Whether --select or a rule names a column. One that cannot be parsed names none.
 bool has_name_of(const InputColumns& columns, const RuleRequest& request) {
     const auto has_name = [&](const RuleText& text, bool is_rule) {
         try {

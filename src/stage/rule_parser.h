@@ -23,7 +23,7 @@ struct RuleSyntax {
     OperationSyntax operation;  // without `empty=change`
     bool changes_empty = false;
     std::vector<ConditionSyntax> conditions;
-    std::size_t condition_place = 0;  // the place of the word `if`, if there are conditions
+    std::size_t condition_place = 0;  // the byte offset of the word `if`, if there are conditions
 };
 
 // Parses a rule. Throws RuleError.

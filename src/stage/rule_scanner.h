@@ -17,7 +17,7 @@ public:
     // `source` must outlive the scanner.
     explicit RuleScanner(const RuleText& source) : source_(source) {}
 
-    // The place of the next token.
+    // The byte offset of the next token.
     std::size_t place();
     bool at_end();
     bool next_is(std::string_view symbol);
@@ -27,14 +27,14 @@ public:
     // Takes `symbol`, or throws: "expected WHAT".
     void expect(std::string_view symbol, std::string_view what);
 
-    // Whether `symbol` is at the current place, without blanks before it.
+    // Whether `symbol` is at the current position, without blanks before it.
     bool at_text(std::string_view symbol) const { return rest().starts_with(symbol); }
 
     // Takes a bare word, which points into the source; "" if none is next.
     std::string_view word();
-    // Takes a quoted text and returns what is between the quotes. A quote must be next.
+    // Takes a quoted string and returns what is between the quotes. A quote must be next.
     std::string quoted();
-    // Takes digits, which must be at the current place. Returns UINT64_MAX if the number is too large.
+    // Takes digits, which must be at the current position. Returns UINT64_MAX if the number is too large.
     std::uint64_t digits();
 
     [[noreturn]] void expected(std::string_view what);
@@ -47,7 +47,7 @@ private:
     std::size_t place_ = 0;
 };
 
-// Puts `text` in quotes as the language of rules does, for messages and rules.
+// Puts `text` in quotes as the rule language does, for messages and rules.
 std::string in_quotes(std::string_view text);
 
 // The name of a column as a user would type it: bare if it is a plain ASCII word, otherwise in quotes.

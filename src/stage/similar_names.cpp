@@ -7,7 +7,7 @@
 //   shape      = decomposed, characters replaced with their twins, case folded, without separators, ASCII characters
 //                that look alike replaced with one of them
 //
-// Letters are equal wherever NFKC and case folding make names equal, because two texts have the same NFKC if and only
+// Letters are equal wherever NFKC and case folding make names equal, because two strings have the same NFKC if and only
 // if they have the same NFKD. They match É with é, full-width letters with ordinary ones, and a no-break space with a
 // space. Shapes are skeletons in the sense of Unicode Technical Standard 39, section 4. They match a Cyrillic а with a
 // Latin a. The shapes of two ASCII names are not compared, so `x1` and `xl` remain two names.

@@ -1,5 +1,5 @@
-// Finds column names that are easily mistaken for one another: "E-Mail" and "email", or two that differ in a blank that
-// nobody sees. The caller decides what to do about it.
+// Finds column names that are easily mistaken for one another: "E-Mail" and "email", or two names that differ only in
+// an invisible blank. The caller decides what to do about it.
 #pragma once
 
 #include <cstddef>

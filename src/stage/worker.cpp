@@ -1,5 +1,5 @@
-// Measures and writes records on the CPU, using stage/record.h. Handles every dialect, and reports the place of every
-// fault.
+// Measures and writes records on the CPU, using stage/record.h. Handles every dialect, and reports the position of
+// every fault.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -40,8 +40,8 @@ private:
     std::atomic<bool> refused_{false};  // the system has refused once, and is not asked again
 };
 
-// Whether a file at `path` could share blocks with the input, which must not be a stream. Tries it with one block and a
-// file without a name.
+// Whether a file at `path` could share blocks with the input, which must not be a stream. Tries to share one block with
+// an unnamed file.
 bool can_clone(const Input& input, const std::string& path);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// What depends on where pieces go. Code that needs to know more about a target than PieceTarget tells it asks here. A
-// new kind of target needs a row below, and one in JobOutput::make_target().
+// The properties of a run that depend on where its pieces go. Code that needs to know more about a target than
+// PieceTarget reveals looks here. A new kind of target needs a row below, and one in JobOutput::make_target().
 #pragma once
 
 #include "cleave/output.h"
@@ -11,9 +11,9 @@ struct Destination {
     bool has_plain_bytes;  // files contain the bytes of the pieces unchanged, so compression takes no time
     bool needs_place;      // PieceTarget::open() must be told where the piece starts and how long it is
     bool can_be_compared;  // PieceTarget::match_input() works
-    bool prints;           // to standard output, while pieces are being written
-    bool starts_commands;  // commands that need all the rights of the user
-    bool leaves_files;     // files that a later run finds
+    bool prints;           // prints to standard output while pieces are being written
+    bool starts_commands;  // starts commands that need all the rights of the user
+    bool leaves_files;     // leaves files that a later run finds
 };
 
 inline Destination destination_of(const OutputOptions& options) {

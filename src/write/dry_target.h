@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// Throws what FileTarget would throw about the names, the cuts and existing files, and writes nothing.
+// Throws what FileTarget would throw about the names, the cuts and existing files, but writes nothing.
 class DryTarget : public PieceTarget {
 public:
     // See FileTarget. With a filter there are no files, so nothing is checked.

@@ -84,7 +84,7 @@ FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const Output
     }
 }
 
-// Returns 1 for each name under which there is a file that may be the piece.
+// Returns 1 for each name that belongs to an existing file that may be the piece.
 std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());

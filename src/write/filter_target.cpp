@@ -48,7 +48,7 @@ public:
     void write(std::span<const std::uint8_t> bytes) override { child_.write(bytes, &target_.stop_); }
 
     PieceResult finish(const Piece&) override {
-        target_.input_.throw_if_changed();  // the command must not take wrong bytes for a whole piece
+        target_.input_.throw_if_changed();  // the command must not take wrong bytes for a complete piece
         note(child_.wait(&target_.stop_));
         target_.throw_failure();
         return {};

@@ -46,7 +46,7 @@ unsigned parse_width(const std::string& text, const std::string& field) {
     return width;
 }
 
-// `has_value`: the template has {value}; `may_have`: it could have it.
+// `has_value`: the template contains {value}. `may_have`: it is allowed to.
 [[noreturn]] void refuse_same_names(const std::string& name_template, bool has_value, bool may_have) {
     std::string text = "the output template gives every piece ";
     text += has_value ? "of a value the same name" : "the same name";

@@ -88,8 +88,8 @@ PieceStore::~PieceStore() {
     } else if (marker_) {
         marker_->note_failure();
     }
-    // The manifest is removed first, then the report: neither may exist unless all pieces do. Files are removed before
-    // their directories.
+    // The manifest is removed first, then the report, because neither may exist without all the pieces. Files are
+    // removed before their directories.
     const bool takes_back = !published_.empty();
     while (!published_.empty()) published_.pop_back();
     // Sync while the marker exists: it lets a later run redo this after a power failure.
@@ -345,7 +345,7 @@ void PieceStore::make_directories(int at, const std::string& folder) {
     last_made_ = folder;
 }
 
-// Like check(), returns whether there is a file of that name that stays if its content is right.
+// Like check(), returns whether the name belongs to an existing file that stays if its content is correct.
 bool PieceStore::check_name(const Directory& directory, const std::string& name) const {
     struct stat status;
     if (::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -373,7 +373,7 @@ void PieceStore::note_kept(const FileIdentity& file, const std::string& name) {
     if (options_.replace) own_files_.emplace(file.device, file.inode);
 }
 
-// Whether the existing file stays. `present` is the file if it has the right content. Throws if the file may neither
+// Whether the existing file stays. `present` is the file if it has the correct content. Throws if the file may neither
 // stay nor be replaced.
 bool PieceStore::judge_present(const std::optional<FileIdentity>& present, const std::string& path,
                                const std::string& what) const {
@@ -434,7 +434,7 @@ void PieceStore::write(const SideFile& side, int descriptor, const std::string& 
     write_all(descriptor, bytes, side.path, input_.cancellation());
 }
 
-// Writes the text to a file that does not have its name yet. Returns nothing if the existing file is right.
+// Writes the text to a file that does not have its name yet. Returns nothing if the existing file has this content.
 std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::string& text) {
     TemporaryFile file = create(side);
     write(side, file.descriptor(), text);

@@ -14,7 +14,7 @@
 // manifest.
 //
 // If the process is killed, the marker stays. The next run that finds it uses its notes to put replaced files back and
-// to remove hidden files; a run for the same names also keeps existing files that equal its pieces.
+// to remove hidden files; a run that writes the same names also keeps existing files that are identical to its pieces.
 #pragma once
 
 #include <atomic>
@@ -59,9 +59,9 @@ public:
     // std::system_error.
     void begin();
 
-    // Throws unless a piece can get this path. Its directory must exist, and other users must not be able to change it
-    // (see Trust); or the run must be allowed to create it. Nothing that must not be replaced may have the name.
-    // Returns whether there is a file of that name that stays if it is the piece: see holds(). Throws
+    // Throws if a piece cannot have this path. Its directory must exist, and other users must not be able to change it
+    // (see Trust), or the run must be allowed to create it. An existing file must be one that may stay or be replaced.
+    // Returns whether there is such a file and it stays if it proves to be the piece: see holds(). Throws
     // std::system_error, OutputError, std::invalid_argument.
     bool check(const std::string& path);
 
@@ -70,7 +70,7 @@ public:
     // treats a different spelling as the same name, publish() notices.
     void expect_checks(std::size_t count);
 
-    // As check(), for the report and the manifest. Call this after begin(), if that is called at all.
+    // Like check(), but for the report and the manifest. Call this after begin(), if that is called at all.
     void check_side_files();
 
     // "manifest" or "report" if the path leads to that file, as far as the directories exist; else nullptr. Call this
@@ -89,10 +89,10 @@ public:
     Fd open_present(const std::string& path) const { return open_regular(*directory_, name_of(path)); }
     // Throws what holds() throws, unless the file may stay or be replaced. `present` is the file if it is the piece.
     void require_piece(const std::optional<FileIdentity>& present, const Piece& piece, const std::string& path) const;
-    // Throws what seal() would throw if there is a report or a manifest that differs and may not be replaced.
+    // Throws what seal() would throw if an existing report or manifest differs and may not be replaced.
     void check_texts(const std::string& report, const std::string& manifest) const;
 
-    // Creates a file that is to get this path; check() must have been called for it. Creates the directory if needed.
+    // Creates a file that will get this path; check() must have been called for it. Creates the directory if needed.
     // The file's mode is FileIdentity::permissions of the input, less the umask. Throws std::system_error.
     TemporaryFile create(const std::string& path);
 
@@ -100,7 +100,7 @@ public:
     // file stays instead. Throws what holds() throws, and OutputError if the existing file is a piece of this run.
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
-    // Call this when all pieces are published. Publishes first the report and then the manifest, if they are requested.
+    // Call this when all pieces are published. Publishes first the report and then the manifest, if requested.
     // Under options.sync everything is on stable storage afterwards. Throws std::system_error, OutputError, Cancelled.
     void seal(const std::string& report, const std::string& manifest);
 
@@ -160,7 +160,8 @@ private:
     std::deque<SideFile> side_files_;                        // in the order of publishing
     std::unique_ptr<RunMarker> marker_ CLEAVE_POINTEE_GUARDED_BY(mutex_);
     bool was_killed_ = false;  // an earlier run for the same names: RunMarker::was_left()
-    // Whether this process can give an open file a name. Its file system may still not support files without a name.
+    // Whether this process can give an open file a name. Even then, the file system might not support files without a
+    // name.
     bool has_unnamed_files_ = false;
     bool may_keep_ = true;               // under options.resume, pieces of this run may stay if it fails
     std::atomic<bool> has_kept_{false};  // existing files that are pieces were kept

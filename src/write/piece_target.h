@@ -19,7 +19,7 @@
 
 namespace cleave {
 
-// The texts of the files beside the pieces, if such files are requested.
+// The contents of the files beside the pieces, if such files are requested.
 struct SideTexts {
     std::string report;
     std::string manifest;
@@ -84,7 +84,7 @@ public:
     // Whether outputs support write_at().
     virtual bool takes_any_order() const noexcept { return false; }
 
-    // Makes open pieces end soon. None of them will be finished.
+    // Makes open pieces end soon. They remain unfinished.
     virtual void stop() noexcept {}
 
     // Whether the finished pieces still match the input. False if the target cannot tell.
@@ -96,7 +96,7 @@ public:
     // Ends waits for input when the user cancels the run or the target fails. Valid for as long as the target.
     virtual const Cancellation* cancellation() const noexcept = 0;
 
-    // As stop(), and makes throw_failure() throw this exception.
+    // Like stop(), but also makes throw_failure() throw this exception.
     virtual void fail(const std::exception_ptr&) noexcept {}
     // Call this when something was cancelled. Throws the first failure, if any: the target's own, or one given to
     // fail().

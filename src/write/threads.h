@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// How many descriptors starting a command needs: both ends of a pipe and of a control socket.
+// How many descriptors it takes to start a command: both ends of a pipe and of a control socket.
 inline constexpr std::uint64_t kDescriptorsOfFilter = 4;
 
 // At least 1, at most `threads`, and few enough that each can have `descriptors` open.

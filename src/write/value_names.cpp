@@ -13,7 +13,7 @@
 // 3. A name of more than 200 bytes is replaced with its first bytes, "@", and the XXH3-64 of the whole name, at most
 //    200 bytes in all. The cut splits neither a %XX nor a character.
 //
-// 4. Of names that are equal, or differ only in the case of ASCII letters, the first stays as it is. The next ones get
+// 4. Of names that are equal, or differ only in the case of ASCII letters, the first stays as it is. Later ones get
 //    "@2", "@3" and so on.
 //
 // Values contain no "@", since it is always escaped. So a name with a number differs from every name without one, and
@@ -51,7 +51,7 @@ std::uint64_t wide_size(const std::uint8_t* at, const std::uint8_t* end) {
     return is_control ? 0 : utf8_size(at, end);
 }
 
-// Whether the ASCII byte may appear in a name, at least not at its ends.
+// Whether the ASCII byte may appear unescaped in a name, except perhaps at its ends.
 bool is_plain(std::uint8_t byte) {
     const auto c = static_cast<char>(byte);
     return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '~' ||

@@ -53,7 +53,7 @@ class Case:
 
 
 def unescape(text):
-    """The bytes that TEXT stands for."""
+    """The bytes that the escaped text stands for."""
     def one(m):
         known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\", '"': '"'}
         if m.group(1) in known:
@@ -65,7 +65,8 @@ def unescape(text):
 
 
 def content(inline, block):
-    """The bytes on the line itself, or else on the indented lines below it; these are removed from the block."""
+    """The bytes that follow on the same line, or else those on the indented lines below it, which are removed from the
+    block."""
     if bool(inline) and block or inline is None and not block:
         raise BadCase("content belongs on the line or below it")
     parts = [unescape(inline or "")]
@@ -182,7 +183,7 @@ def read_cases(path, only):
 
 
 def snapshot(folder):
-    """name -> what is there; for files also mode, inode and time, so that a rewrite shows."""
+    """{name: what is there}; for files also mode, inode and time, so that a rewrite is noticed."""
     found = {}
     for parent, dirs, files in os.walk(folder):
         for path in (os.path.join(parent, entry) for entry in dirs + files):

@@ -1,6 +1,6 @@
-// Preloaded into a program, counts its requests for memory from main() on, and makes one of them, or one and all later
-// ones, fail with ENOMEM: malloc, calloc, realloc, the aligned variants, and mmap of anonymous memory. pthread_create
-// (EAGAIN) and posix_spawn count too, because they map a stack internally. Environment variables:
+// A library to preload into a program. It counts the requests for memory from main() on, and makes one of them, or one
+// and all later ones, fail with ENOMEM: malloc, calloc, realloc, the aligned variants, and mmap of anonymous memory.
+// pthread_create (EAGAIN) and posix_spawn count too, because they map a stack internally. Environment variables:
 //   ALLOCATION_COUNTS=PATH  a 16-byte file that receives two native 64-bit numbers: all calls, and those that failed
 //   ALLOCATION_FAIL=N       the N-th call fails, counted from 1
 //   ALLOCATION_FAIL=N+      the N-th call and all later ones fail

@@ -52,8 +52,8 @@ def is_trusted(path):
 
 
 class Place:
-    """Where a process of the test runs its cases: the binary, an in-memory folder for the cases, and a folder on whose
-    path no other user can write, or None if there is none."""
+    """Where a test process runs its cases: the binary, an in-memory folder for the cases, and a folder such that no
+    other user can write to it or to its parents; None if there is no such folder."""
 
     def __init__(self, cleave, seconds):
         self.cleave, self.seconds = os.path.abspath(cleave), seconds

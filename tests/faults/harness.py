@@ -284,7 +284,7 @@ def is_hidden(name):
 
 
 def is_marker(name):
-    """Whether it is the file that tells a later run that an earlier one has not succeeded."""
+    """Whether it is the file that tells a later run that an earlier run has not succeeded."""
     return re.fullmatch(r"\.cleave-[0-9a-f]{16}", os.path.basename(name)) is not None
 
 
@@ -464,7 +464,7 @@ class Bench:
         os.mkdir(self.temporary)
 
     def rounds(self, modest):
-        """How many times to do what is done `modest` times with --rounds 1."""
+        """How many times to repeat something that is repeated `modest` times with --rounds 1."""
         return max(1, modest * self.scale // (4 if self.sanitized else 1))
 
     def random(self, number):

@@ -21,7 +21,7 @@ import threading
 import time
 
 from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, read, stop, wait_until
-import mounts   # found by the harness
+import mounts   # harness.py has put its folder on the path
 
 MIB = 1 << 20
 SIZE = 64 * MIB    # the size of an input that another process changes

@@ -67,8 +67,8 @@ REMOVING = ["unlinkat", "unlink", "renameat2", "renameat", "newfstatat", "rmdir"
 PIECES, SANITIZED_PIECES = 6, 3   # with --rounds 1
 MOST_REPORTED = 5
 FIRST_TRIES = 10   # attempts at the first failure of a call that depends on timing
-# For an empty pipe these calls are made in this order, the first only once. So nothing is written before poll() is
-# seen.
+# For an empty pipe these calls are made in this order, and the first of them only once. So nothing is written until
+# poll() is seen.
 WAITING_CALLS = ["eventfd2", "poll", "read"]
 
 
@@ -109,7 +109,7 @@ class Subject:
         return snapshot(place.top)
 
     def there(self, numbers):
-        """Those of the given numbers that pieces have; with a sanitizer there are fewer pieces."""
+        """The given numbers that belong to pieces; with a sanitizer there are fewer pieces."""
         return [number for number in numbers if number <= len(self.job.pieces)]
 
     def command(self, place):

@@ -22,7 +22,7 @@ import time
 from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_clean, expect_exit, expect_whole, finish,
                      is_hidden, is_marker, kill_group, main, make_input, need, need_sight, read, record_ends, snapshot,
                      under_rules, wait_until, wait_until_read, write)
-import mounts   # found by the harness
+import mounts   # harness.py has put its folder on the path
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
 

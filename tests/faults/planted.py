@@ -44,7 +44,7 @@ class Markers:
         self.of[name] = value
 
     def found_in(self, data):
-        """The names of the markers of which some part occurs in the bytes."""
+        """The names of the markers that occur in the bytes, at least in part."""
         return sorted({name for name, marker in self.of.items() for plain in plain_contents(data)
                        for at in range(0, len(marker) - PART + 1, PART) if marker[at:at + PART] in plain})
 
@@ -151,7 +151,7 @@ class Table:
         return (header or b",".join(COLUMNS)) + b"\n" + b"".join(map(self.line, self.records))
 
     def with_record(self, place, line):
-        """The bytes of the table, with that line in place of the record at `place`."""
+        """The bytes of the table, with that line replacing the record at `place`."""
         lines = list(map(self.line, self.records))
         lines[place] = line
         return b",".join(COLUMNS) + b"\n" + b"".join(lines)
@@ -161,7 +161,7 @@ PIPE, FILE = "pipe", "file"
 
 
 class Site:
-    """The places where a run may leave something: output, working directory and TMPDIR."""
+    """All locations where a run may leave something: output, working directory and TMPDIR."""
 
     def __init__(self, bench, markers=None):
         self.bench, self.markers = bench, markers or new_markers()

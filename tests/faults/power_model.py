@@ -22,12 +22,12 @@ When the power is lost, durable changes are on the disk. Any other change may be
 changes before and after it. A sector that was not written has its old bytes; a new one has zeros, or whatever the disk
 had there. A name that exists leads to an inode with the mode that it was created with, but perhaps without bytes.
 
-This is weaker than what POSIX and file systems guarantee, so whatever holds here holds there. POSIX promises only what
-fsync does. ext4 and XFS write changes of names in order; on fsync(file) they also write the name of a new file; ext4
-(data=ordered) writes the bytes of a file before its size. btrfs writes the names that belong to a synced file, and
-other names later. Two assumptions are stronger than POSIX and hold on all three: a call changes names as a whole or not
-at all, and a 512-byte sector is either old or new, never half of each. The model does not cover disks that lie about a
-flush.
+This is weaker than what POSIX and file systems guarantee, so whatever is true of the model is true of them. POSIX
+promises only what fsync does. ext4 and XFS write changes of names in order; on fsync(file) they also write the name of
+a new file; ext4 (data=ordered) writes the bytes of a file before its size. btrfs writes the names that belong to a
+synced file, and other names later. Two assumptions are stronger than POSIX and hold on all three: a call changes names
+as a whole or not at all, and a 512-byte sector is either old or new, never half of each. The model does not cover disks
+that lie about a flush.
 """
 import math
 import os
@@ -134,7 +134,7 @@ class Record:
                 if self.disk(sum(self.made_before(time), [])).inodes[inode].content != data]
 
     def made_before(self, time):
-        """The changes in the first `time` entries: (those that are durable by then, the others)."""
+        """The changes in the first `time` entries: (those that are durable by then, those that are not)."""
         made = [i for i, change in enumerate(self.changes) if change.at < time]
         return ([i for i in made if self.durable[i] < time], [i for i in made if self.durable[i] >= time])
 

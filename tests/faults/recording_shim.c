@@ -1,6 +1,7 @@
-// Preloaded into a program, records every change that the program makes to a file system, in order, and every call that
-// makes changes durable. From this record power_model.py derives the folders that a loss of power may leave.
-//   RECORD_LOG=PATH     where to append the record; opened at the start, as the program may lose the right to open it
+// A library to preload into a program. It records every change that the program makes to a file system, in order, and
+// every call that makes changes durable. From this record power_model.py derives the folders that a loss of power may
+// leave.
+//   RECORD_LOG=PATH     where to append the record; opened at the start, because the right may be lost later
 //   RECORD_INODES=PATH  the numbers that the program sees for inodes, one line each: DEVICE INODE NUMBER
 //   RECORD_BASE=N       what is added to the numbers of all other inodes
 //   RECORD_LACKS=tmpfile  the file system cannot create files without a name
@@ -198,7 +199,7 @@ static void append_data(int descriptor, uint64_t offset, const void *data, uint6
         NULL, NULL, data);
 }
 
-// The same for bytes that the kernel itself has written there: they are read back.
+// The same for bytes that the kernel itself wrote there, which are read back.
 static void append_there(int descriptor, uint64_t offset, uint64_t size) {
     char *data = malloc(size);
     const int error = errno;

@@ -253,7 +253,7 @@ def malformed(bench):
         data = make(Table(site.markers, 50), chance.choice((0, 25, 30, 49)))
         before = snapshot(site.out)
         run = site.run(way, WORDS + KEY + options, data, extras)
-        # To print one piece, cat need not read the others.
+        # To print one piece, cat need not read the other pieces.
         need_code(run, {0, 3} if way[0] == "cat -n" else {3}, "malformed")
         if run.code == 3 and way[1][0] != "check":
             expect_failed_clean(site, before, extras, "malformed")

@@ -1,13 +1,14 @@
-// Preloaded into a program, makes some of its system calls go wrong in ways that can really happen: transfers that are
-// shorter than asked for, EINTR, errors. Environment variables control it:
-//   SHIM_SEED=N        which calls are hit; with the same seed, a single thread is hit at the same places
+// A library to preload into a program. It makes some of the system calls go wrong in ways that can really happen:
+// transfers that are shorter than asked for, EINTR, errors. Environment variables control it:
+//   SHIM_SEED=N        which calls are hit; with the same seed, a single thread is hit at the same calls
 //   SHIM_SHORT=P       P percent of transfers move at least one byte, but fewer than asked for
 //   SHIM_EINTR=P       P percent of transfers, and of poll() calls, are interrupted before anything has happened
 //   SHIM_ROOM=N:E      there is room for N bytes in all files and pipes together; beyond that, errno E
 //   SHIM_FAIL=CALL:N:E the N-th call of CALL (0: each) fails with errno E; a close() that fails still closes
 //   SHIM_LACKS=A,B     what the file system does not have: tmpfile (O_TMPFILE), rename_flags, links, proc (neither the
 //                      privilege nor the /proc that it takes to give a name to a file without one)
-//   SHIM_LOG=PATH      gets a line for each call that went wrong; opened at the start, as the right may be lost
+//   SHIM_LOG=PATH      gets a line for each call that went wrong; opened at the start, because the
+//                      program may lose the right to open it
 // Only transfers to and from regular files, pipes and FIFOs count; standard error is left alone.
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -21,7 +21,7 @@ ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def many_pieces(bench):
-    """A place whose split takes some time, most of which goes into names."""
+    """A place whose split takes some time, most of which is spent on giving names."""
     return bench.place(size=2 << 20, value=4096)
 
 
@@ -65,7 +65,7 @@ class Struck:
             time.sleep(chance.uniform(0, 0.03))
 
     def send(self, *signals):
-        """Sends the signals. Whether they came midway is not known until later; see in_midst()."""
+        """Sends the signals. Whether they arrived midway is not known until later; see in_midst()."""
         self.seen = self.begun()
         for number in signals:
             self.bench.signal(self.process, number)

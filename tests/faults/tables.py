@@ -1,7 +1,7 @@
 """Random inputs with a secret in each column that a rule names, and random command lines for the verbs that apply
 rules."""
 
-# What hides a value, and what the value looks like around the secret.
+# The operations that hide a value, and how each value is written in its field.
 OPERATIONS = [(b"null", b"%s"), (b'fixed("x, y")', b"%s"), (b"hmac(p)", b"%s"),
               (b"hmac(p, trim, lower, bytes=32)", b" %s"), (b"mask", b"%s"), (b"mask(first=1, last=2)", b"%s"),
               (b"initials", b"Ann %s"), (b"short-name", b"Ann %s"), (b"email(local=mask)", b"%s@x.example"),

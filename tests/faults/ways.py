@@ -1,6 +1,6 @@
 """The ways in which a secret could get out of a run, each as a function of a Case. The docstring says what is tried,
-and which exit status is right. Nearly all of them were open once. The ways that involve other users or processes are in
-ways_by_others.py.
+and which exit status is right. Nearly all of these ways were once open. The ways that involve other users or processes
+are in ways_by_others.py.
 """
 import base64
 import hashlib

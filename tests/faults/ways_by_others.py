@@ -52,7 +52,7 @@ def rewritten(case):
 def planted_index(case):
     """An index of a different file with the same size and time is not used; if an index is required: 4."""
     chance, line = case.chance, b"0123456\n"
-    # Earlier versions only looked at samples of a larger file, and no sample is at this place.
+    # Earlier versions only looked at samples of a larger file, and no sample is at this offset.
     count, at = chance.choice(((60_000, 72_000), (200, 8 * chance.randrange(200))))
     before = line * count
     after = before[:at] + b"0123456x" + before[at + 8:]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A secret in every column that a rule names, and the ways in which it could leave: nothing that a run prints or leaves
-contains it, no file can be read by more users than the input, and the exit status is one that the way allows.
+"""A secret in every column that a rule names, and the ways in which it could get out: nothing that a run prints or
+leaves behind contains it, no file can be read by more users than the input, and the exit status is one that the way
+allows.
 
   ways_test.py --cleave PATH [--runs N] [--seed N] [--jobs N] [--only WAY]
 

@@ -82,7 +82,7 @@ void expect_stop(const RecordIndex& index, const Case& made, const KeyedRecords&
 
 void fuzz(Choices choices) {
     const Case made = make_case(choices);
-    if (foreign_format(bytes_of(made.text))) return;  // an index refuses it
+    if (foreign_format(bytes_of(made.text))) return;  // indexing refuses it
     if (!PlanCheck(made.text, made.dialect, made.policy).has_plan()) return;
     const HeaderMode header = header_mode(made.policy.header, made.dialect);
     const KeyedRecords all = read_records(made.text, made.dialect, made.columns, header);

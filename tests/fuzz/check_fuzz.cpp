@@ -1,5 +1,5 @@
-// `check` counts what the references count, for bytes with any kernel, number of threads and block size, and for a
-// stream however it is divided.
+// `check` gives the same counts as the references: for bytes with any kernel, number of threads and block size, and for
+// a stream however it is divided.
 #include <gtest/gtest.h>
 
 #include <array>

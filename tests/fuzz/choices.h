@@ -1,4 +1,4 @@
-// Decisions that a fuzzer makes, taken from the front of its input; the rest of the input is a text.
+// Decisions that a fuzzer makes, taken from the front of its input; the rest of the input is the text to test.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ public:
     // The input must outlive the choices.
     explicit Choices(std::span<const std::uint8_t> input) : input_(input), left_(input) {}
 
-    // Once the input is used up, everything is 0.
+    // Once the input is used up, all choices are 0.
     std::uint8_t byte();
     // Returns 0 .. limit - 1; takes two bytes if one is not enough. limit is 1 .. 65536.
     std::size_t below(std::size_t limit);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxTextSize = 250;
 constexpr std::size_t kMaxDecoded = 100'000;  // a few bytes may expand to a great many
-constexpr std::size_t kRoomInOrder = 65'536;  // as in ParallelDecoder, if data is not divided into parts
+constexpr std::size_t kRoomInOrder = 65'536;  // the same as in ParallelDecoder, if data is not divided into parts
 
 struct Decoded {
     std::string text;
@@ -132,8 +132,8 @@ void fuzz(Choices choices) {
         }
     }
     const Decoded in_parts = decode(stream, format, part, room);
-    // A fault may show in only one of the two: libzstd compares a frame's stated size with its actual size only if it
-    // gets the whole frame at once.
+    // A fault may show in only one of the two cases: libzstd compares a frame's stated size with its actual size only
+    // if it gets the whole frame at once.
     if (in_parts.is_whole && at_once.is_whole) {
         EXPECT_EQ(in_parts.text, at_once.text);
     }

@@ -1,6 +1,6 @@
 // Columns: however the text is divided, and with every kernel, the fields are where the reference finds them, columns
 // hold their values, and Arrow arrays, read exactly as the C data interface specifies, hold the same values. Where
-// requested, text that readers would understand in different ways is refused, and the error gives its place.
+// requested, text that readers would understand in different ways is refused, and the error gives its position.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ Values values_of(const StringColumn& column) {
     return values;
 }
 
-// A text, what the reference says about it, and the part that has been read.
+// A text, the reference's reading of it, and how much of it has been read.
 class ColumnsCheck {
 public:
     explicit ColumnsCheck(const Case& made)
@@ -117,7 +117,8 @@ public:
     // The field count for FieldReader and ColumnReader.
     std::size_t fields() const { return fields_; }
 
-    // Whether the text is refused, at the place of its fault or because its records have different numbers of fields.
+    // Whether the text is refused, at the position of its fault or because its records have different numbers of
+    // fields.
     bool is_refused() const { return is_faulty() || (fields_ > 0 && !has_common_count()); }
     void expect_refusal(const InputError& error) const {
         ASSERT_TRUE(is_refused()) << error.what();

@@ -76,7 +76,7 @@ private:
         replace(field, "");
     }
 
-    // Puts quotes around the field and doubles those inside, or removes the field's first and last byte.
+    // Puts quotes around the field and doubles those inside, or removes the field's first and last bytes.
     void change_quotes() {
         if (!dialect_.quote) return;
         const char quote = static_cast<char>(*dialect_.quote);

@@ -45,7 +45,7 @@ Case make_case(Choices& choices) {
     return made;
 }
 
-// A member whose text is deflated as the choices say, with each part of it in separate blocks.
+// A member whose text is deflated according to the choices, with each part of the text in separate blocks.
 std::string make_member(Choices& choices) {
     constexpr std::array kStrategies = {Z_DEFAULT_STRATEGY, Z_FIXED, Z_HUFFMAN_ONLY, Z_RLE};
     constexpr std::array kFlushes = {Z_NO_FLUSH, Z_BLOCK, Z_SYNC_FLUSH, Z_FULL_FLUSH};

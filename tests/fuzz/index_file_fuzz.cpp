@@ -1,5 +1,5 @@
-// Index files: any bytes are refused or read, and an index that says wrong things about a file leads at worst to wrong
-// answers, an InputChangedError or an IndexError.
+// Index files: any bytes are refused or read. An index that contains false statements about a file leads at worst to
+// wrong answers, an InputChangedError or an IndexError.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

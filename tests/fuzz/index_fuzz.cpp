@@ -36,7 +36,7 @@ void fuzz(Choices choices) {
     const Case made = make_case(choices);
     // The blocks of a long input are read in lanes.
     const std::string input = made.is_long ? repeated(made.text, 2500) : made.text;
-    if (foreign_format(bytes_of(input))) return;  // an index refuses it
+    if (foreign_format(bytes_of(input))) return;  // indexing refuses it
     IndexCheck(input, made.dialect).expect_index(made.execution);
 }
 

@@ -1,5 +1,5 @@
 // Compares the first kernel that runs on this machine with the byte-at-a-time reference, where the reference applies,
-// and all the others bit for bit with that kernel.
+// and every other kernel bit for bit with that one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

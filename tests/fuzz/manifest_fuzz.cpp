@@ -1,5 +1,5 @@
-// Reading manifests back: the file may hold any bytes. A difference is reported if and only if the two manifests say
-// different things.
+// Reading manifests back: the file may hold any bytes. A difference is reported if and only if the two manifests have
+// different contents.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -39,7 +39,7 @@ std::string make_manifest(Choices& choices) {
     return plan.text(facts);
 }
 
-// Leaves out what a manifest says about finished pieces.
+// Leaves out the parts of a manifest that describe finished pieces.
 std::string plan_of(ordered_json json) {
     if (json.is_object() && json.contains("pieces")) {
         for (ordered_json& piece : json["pieces"]) {
@@ -60,7 +60,7 @@ void fuzz(Choices choices) {
     there.replace(other.size() % (there.size() + 1), choices.one_in(4) ? std::string::npos : other.size(), other);
     const bool differs = manifest_difference(there, manifest).has_value();
     const ordered_json json = ordered_json::parse(there, nullptr, false);
-    // Compared as texts: nlohmann's values 1.0 and 1 are equal, but no manifest says 1.0.
+    // Compared as strings: nlohmann's values 1.0 and 1 are equal, but no manifest contains 1.0.
     EXPECT_EQ(differs, json.is_discarded() || plan_of(json) != plan_of(ordered_json::parse(manifest))) << there;
 }
 

@@ -1,4 +1,4 @@
-// Templates: refused, or they give different names to different pieces.
+// Templates: each is refused, or gives different names to different pieces.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -57,7 +57,7 @@ void expect_usable(const Arguments& arguments) {
     EXPECT_FALSE(arguments.inputs.empty() && arguments.output.manifest.empty());
     const bool has_one = arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets ||
                          arguments.verb == Verb::kCat ||
-                         arguments.verb == Verb::kSample;  // the others accept several inputs
+                         arguments.verb == Verb::kSample;  // the other verbs accept several inputs
     if (has_one) {
         EXPECT_EQ(arguments.inputs.size(), 1U);
     }

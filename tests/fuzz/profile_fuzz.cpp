@@ -1,5 +1,5 @@
-// Reading machine profiles back: the file may hold any bytes. A profile that was written is read back unchanged; one
-// that is accepted matches what nlohmann's library finds in the text, and survives another round trip.
+// Reading machine profiles back: the file may hold any bytes. A profile that was written is read back unchanged. A
+// profile that is accepted matches what nlohmann's library finds in the text, and survives another round trip.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -99,7 +99,7 @@ void fuzz(Choices choices) {
     const std::string text = profile_text(profile);
     read_text(text, profile.identity);
     EXPECT_TRUE(parse_profile(text, profile.identity).profile);
-    // The profile with a part of it replaced, and entirely different bytes.
+    // The profile with a part of it replaced, or entirely different bytes.
     const std::size_t place = choices.below(text.size());
     const std::size_t size = choices.below(text.size() - place + 1);
     const std::string other = choices.text(300);

@@ -24,7 +24,7 @@ void read_json(const std::string& text) {
         Policy policy;
         policy.records = 1 + range.input.size / 100;
         fold.plan(policy);
-    } catch (const InputError&) {  // not a summary, or not one of a whole input
+    } catch (const InputError&) {  // not a summary, or not a summary of a whole input
     }
     try {
         const RangePlan plan = parse_plan_text(text);

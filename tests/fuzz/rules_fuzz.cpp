@@ -52,7 +52,7 @@ void expect_sound(const RuleSet& rules, const InputColumns& columns) {
     }
 }
 
-// Each chain has the rules that name the column, and ends with the first one without a condition.
+// Each chain consists of the rules that name the column, and ends with the first one without a condition.
 void expect_chains(const RuleSet& rules) {
     for (std::size_t column = 0; column < rules.column_count; ++column) {
         std::vector<std::size_t> chain;

@@ -1,4 +1,4 @@
-// The targets use the EXPECT macros of the unit tests; outside a test nothing would notice one that fails.
+// The targets use the EXPECT macros of the unit tests. Outside a test, nothing would notice a failing EXPECT.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

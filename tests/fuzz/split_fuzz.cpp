@@ -92,7 +92,7 @@ Case make_case(Choices& choices) {
 void fuzz(Choices choices) {
     const auto [dialect, head, policy, execution, part_sizes, text_at, tail] = make_case(choices);
     const std::string text = head + tail;
-    if (foreign_format(bytes_of(text))) return;  // an index refuses it
+    if (foreign_format(bytes_of(text))) return;  // indexing refuses it
 
     const bool is_compressed = compression_of(bytes_of(text)) != Compression::kNone;  // a stream would be decompressed
     if (const PlanCheck check(text, dialect, policy); !check.has_plan()) {

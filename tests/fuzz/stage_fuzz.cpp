@@ -1,4 +1,5 @@
-// Stages: a worker writes, measures, counts and refuses what the reference says, however the records are cut into runs.
+// Stages: a worker writes, measures, counts and refuses exactly as the reference does, however the records are cut into
+// runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ const KeyRing& key_ring() {
     return kRing;
 }
 
-// A case: the stage as the library takes it, and as the reference takes it.
+// A case: the stage in the library's form and in the reference's.
 struct Case {
     ReferenceStage reference;
     StageOptions options;
@@ -260,7 +261,7 @@ void expect_place(const InputError& error, const std::optional<std::uint32_t>& w
     EXPECT_EQ(error.place()->record, static_cast<std::uint64_t>(after - reading.begins.begin() - 1)) << error.what();
 }
 
-// Measures and writes the block. Returns false if it is refused at the expected place.
+// Measures and writes the block. Returns false if it is refused at the expected position.
 bool expect_written(StageWorker& worker, const RecordBlock& block, std::size_t first, const StageReading& wanted) {
     const auto expect_refused = [&](const auto& call) {
         try {

@@ -43,7 +43,7 @@ KeyedRecords read_records(const std::string& text, const Dialect& dialect, const
             all.lacks[r] = all.lacks[r] || keyed.lacks[r];
         }
     }
-    if (text == "\xEF\xBB\xBF") {  // the reference has no record without a byte
+    if (text == "\xEF\xBB\xBF") {  // the reference has no records without any bytes
         all.begins = {0, 3};
         all.keys = {Key(columns.size())};
         all.lacks = {false};

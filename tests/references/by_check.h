@@ -1,5 +1,5 @@
 // Checks pieces by value: sorts the records of a text, read a byte at a time, into pieces one record after another,
-// exactly as include/cleave/plan.h says. Shares no code with the library.
+// exactly as include/cleave/plan.h specifies. Shares no code with the library.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct KeyedRecords {
 KeyedRecords read_records(const std::string& text, const Dialect& dialect, const std::vector<std::size_t>& columns,
                           HeaderMode header);
 
-// The first record, if any, at which planning has to stop: one that lacks a field, or has one value too many.
+// The first record, if any, at which planning has to stop: one that lacks a field, or that adds one value too many.
 struct Stop {
     std::size_t record;
     bool is_missing;
@@ -40,7 +40,7 @@ struct ExpectedPiece {
     std::string body;
 };
 
-// The text must have no record to stop at.
+// The text must not have a record to stop at.
 std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedRecords& all, const Policy& policy);
 
 // Expects a plan with listed parts to have these pieces.

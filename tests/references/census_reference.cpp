@@ -26,7 +26,7 @@ public:
     bool followed_by(std::optional<std::uint8_t> byte) const { return is(here() + 1, byte); }
     char last() const { return roles_.empty() ? ' ' : roles_.back(); }
 
-    // Takes one byte per letter, or as many bytes as are left.
+    // Takes one byte for each letter, or as many bytes as are left.
     void take(std::string_view roles) { roles_ += roles.substr(0, text_.size() - here()); }
     void retake_last(char role) { roles_.back() = role; }
 
@@ -131,7 +131,7 @@ void add(Tally& tally, std::size_t offset, std::uint64_t record) {
     if (tally.count++ == 0) tally.first = Place{offset, record};
 }
 
-// Counts what is in one record, text[begin, end).
+// Counts the contents of one record, text[begin, end).
 class RecordCounter {
 public:
     RecordCounter(std::string_view text, const std::string& roles, std::uint64_t header_records,

@@ -1,5 +1,5 @@
-// Counts what a text holds, following doc/internals/design.md, "What a record is". As in reference.h, the grammar gives
-// each byte its role; everything is then counted from the roles.
+// Counts the contents of a text according to doc/internals/design.md, "What a record is". As in reference.h, the
+// grammar gives each byte its role; everything is then counted from the roles.
 #pragma once
 
 #include <optional>

@@ -57,7 +57,7 @@ private:
             if (ends) return is_plain_return;
             const bool was_after_closing = after_closing;
             is_plain_return = text_[at_] == '\r' && dialect_.terminator == Terminator::kLf;
-            if (text_[at_] == '\n') fault(at_);  // not a terminator, so CR is
+            if (text_[at_] == '\n') fault(at_);  // not a terminator, so the terminator is CR
             if (is_stray) fault(at_);
             if (was_after_closing && !quote_opens && !is_plain_return) fault(at_);
             is_start = after_closing = false;

@@ -1,5 +1,5 @@
-// Reads the fields of a text a byte at a time, exactly as doc/internals/design.md, "What a record is", says. Shares no
-// code with the library.
+// Reads the fields of a text a byte at a time, exactly as doc/internals/design.md, "What a record is", specifies.
+// Shares no code with the library.
 #pragma once
 
 #include <cstdint>

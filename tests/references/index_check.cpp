@@ -66,7 +66,7 @@ void IndexCheck::expect_findings(const Findings& findings) const {
     expect_divergence(findings.divergence);
 }
 
-// The place must be in the last record that starts at the same byte in both quote modes, and before the first
+// The position must be in the last record that starts at the same byte in both quote modes, and before the first
 // difference.
 void IndexCheck::expect_divergence(const std::optional<Place>& divergence) const {
     ASSERT_EQ(divergence.has_value(), difference_.has_value());

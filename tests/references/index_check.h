@@ -16,7 +16,7 @@ class IndexCheck {
 public:
     IndexCheck(std::string text, const Dialect& dialect);
 
-    // Builds an index with this execution, which names the kernel, and checks it.
+    // Builds an index with the kernel that this execution names, and checks it.
     void expect_index(const Execution& execution) const;
     // The index may come from anywhere.
     void expect_answers(const RecordIndex& index) const;

@@ -1,4 +1,4 @@
-// Compares what a kernel says about a text with the reference.
+// Compares a kernel's findings about a text with the reference's.
 #pragma once
 
 #include <cstdint>

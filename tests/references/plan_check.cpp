@@ -11,7 +11,7 @@
 namespace cleave::test {
 namespace {
 
-// Keeps everything that it is told.
+// Keeps everything that it receives.
 class RecordingSink : public PieceSink {
 public:
     void header(std::span<const std::uint8_t> bytes) override {
@@ -232,7 +232,7 @@ void PlanCheck::expect_equal_records(const Plan& plan) const {
     expect_tiles(plan);
     ASSERT_EQ(plan.pieces.size(), *policy_.pieces);
     const std::uint64_t least = plan.pieces.back().records;
-    bool is_over = false;  // whether the pieces with one record more are over
+    bool is_over = false;  // whether the pieces that have one more record have all been seen
     for (const Piece& piece : plan.pieces) {
         SCOPED_TRACE(printed(piece));
         EXPECT_LE(piece.records - least, is_over ? 0U : 1U);

@@ -31,7 +31,7 @@ void check_ranges(const std::string& text, const Dialect& dialect, const std::ve
 // The same for every range of the text, without plans; also composes every two neighbours.
 void check_every_range(const std::string& text, const Dialect& dialect);
 
-// For a text of several blocks, cut in a few places.
+// For a text of several blocks, cut at a few offsets.
 void check_large(const std::string& text, const Dialect& dialect, std::size_t block_size = std::size_t{1} << 20);
 
 // The size of the text's summary if all its numbers had 13 digits.

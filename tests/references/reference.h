@@ -12,7 +12,7 @@
 
 namespace cleave::test {
 
-// A text as the rules read it.
+// A text as read by the rules.
 struct Reading {
     std::uint64_t size = 0;
     std::vector<std::uint64_t> starts;  // the first byte of every record, ascending

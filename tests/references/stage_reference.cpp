@@ -24,7 +24,7 @@ bool is_quoted(std::string_view field, const Dialect& dialect) {
 
 // The first character of a text that is not empty.
 std::string first_character(std::string_view text) {
-    // mask_by_code_points() tells how many characters a text has.
+    // mask_by_code_points() tells how many characters a string has.
     for (std::size_t size = std::min<std::size_t>(4, text.size()); size > 1; --size) {
         if (mask_by_code_points(text.substr(0, size), 0, 0, '*').size() == 1) return std::string(text.substr(0, size));
     }
@@ -100,7 +100,7 @@ std::string token_of(std::string value, const ReferenceOperation& operation, con
 
 std::string email_of(const std::string& value, const ReferenceOperation& operation, const std::string& key) {
     std::string masked = email_by_search(value);
-    // A value that is masked completely keeps nothing. A domain has a letter or some other byte that stays.
+    // A value that is masked completely keeps nothing. A domain has a letter or another byte that stays.
     const std::size_t at = value.rfind('@');
     const bool keeps_domain = at != std::string::npos && masked.ends_with(value.substr(at));
     if (!operation.is_hashed || !keeps_domain) return masked;
@@ -238,7 +238,8 @@ private:
         }
     }
 
-    // Returns the new field, and whether an operation other than keep produced it. Sets a fault if the change counts.
+    // Returns the new field, and whether an operation other than keep produced it. With `counts`, updates the counts
+    // and may set a fault.
     std::pair<std::string, bool> change(const ReferenceRecord& record, std::size_t column, bool counts) {
         const std::string_view raw = field(record, column);
         const std::string old = value(record, column);

@@ -82,7 +82,7 @@ struct StageReading {
     std::vector<std::string> unchanged;  // the same, with columns selected and no rule
     std::vector<ReferenceCounts> counts;
     std::uint64_t empty_records = 0;
-    // Where the input is at fault: the byte of a malformed field; for any other fault, the beginning of the record.
+    // Where the fault in the input is: the byte of a malformed field; for any other fault, the beginning of the record.
     std::optional<std::uint32_t> input_fault;
     // The field or record that cannot be written.
     std::optional<std::uint32_t> output_fault;

@@ -3,8 +3,8 @@
 
   by_names_test.py --cleave PATH
 
-One is the file system that holds temporary files. The others are mounted images that do not distinguish upper and lower
-case. A kind is skipped if this machine has no program for it or cannot mount it.
+One is the file system that holds temporary files. The others are mounted images on which names are not case-sensitive.
+A kind is skipped if this machine has no program for it or cannot mount it.
 """
 import argparse
 import contextlib
@@ -51,7 +51,7 @@ def make_input(values):
 
 @contextlib.contextmanager
 def mounted(kind, root):
-    """A directory on a fresh file system that does not distinguish upper and lower case."""
+    """A directory on a fresh file system on which names are not case-sensitive."""
     make, mount = KINDS[kind]
     program, *options = mount.split()
     with mounts.image(root, IMAGE_SIZE, *make.split()) as image, \

@@ -3,11 +3,11 @@
 
   chunks_test.py --source FOLDER --build FOLDER
 
-An input that fits into one buffer says nothing about what happens at the buffer's end. So each constant of src/ and
-include/ whose name or value looks like a size has a row: constant, file, the test whose input is larger, and what the
-constant sizes. A test is a ctest name or a step of ./dev prove. If nothing can be larger, for instance because the
-value only looks like a size, the test is "-". Passes if each constant has exactly one row, there are no other rows, and
-each test exists.
+An input that fits into one buffer says nothing about what happens at the end of the buffer. So each constant in src/
+and include/ whose name or value looks like a size has a row: the constant, its file, a test with a larger input, and
+what the constant sizes. A test is a ctest name or a step of ./dev prove; it is "-" if nothing can be larger, for
+instance because the value only looks like a size. This test passes if each constant has exactly one row, there are no
+other rows, and each test exists.
 """
 import argparse
 import glob
@@ -29,7 +29,7 @@ SIZE_IN_VALUE = re.compile(r"<<\s*(10|20|24|30)\b|\b(4096|4097|16'384|65'?536)\b
 
 
 def constants(source):
-    """(constant, file) for everything that looks like a size."""
+    """(constant, file) for each constant that looks like a size."""
     found = set()
     for pattern in ("src/**/*.h", "src/**/*.cpp", "include/cleave/*.h"):
         for path in glob.glob(os.path.join(source, pattern), recursive=True):
@@ -51,7 +51,7 @@ def rows():
 def names_of_tests(build):
     listed = subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True, check=True).stdout
     names = {name.removesuffix("_NOT_BUILT") for name in re.findall(r"^ *Test +#\d+: (\S+)", listed, re.MULTILINE)}
-    names |= {name.split(".")[0] for name in names}   # a program with many tests is also named as a whole
+    names |= {name.split(".")[0] for name in names}   # a program with many tests can also be named as a whole
     return names | {"./dev prove " + part for part in prove.PARTS}
 
 

@@ -83,7 +83,7 @@ def extents(path):
 
 
 def blocks(path):
-    """{block number: (its place on the disk, whether it is shared)}"""
+    """{block number: (its position on the disk, whether it is shared)}"""
     return {(logical + i) // BLOCK: (physical + i, shared)
             for logical, physical, length, shared in extents(path) for i in range(0, length, BLOCK)}
 
@@ -133,7 +133,7 @@ class Tests:
         for i, (piece, header, start) in enumerate(pieces):
             of_piece = blocks(piece)
             if mode == "drop" and i == 0:
-                continue   # cannot be aligned
+                continue   # this cut cannot be aligned
             first, last = -(-header // BLOCK), os.path.getsize(piece) // BLOCK
             need(last - first > 500, "%s is too small to tell" % piece)
             for number in range(first, last):

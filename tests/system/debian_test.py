@@ -57,7 +57,8 @@ def mounted(kind, place):
 
 @contextlib.contextmanager
 def runnable(architecture):
-    """In this context the kernel can run programs for the architecture, under qemu if it is not the machine's own."""
+    """A context in which the kernel can run programs for the architecture, under qemu if it is not the machine's
+    own."""
     with contextlib.ExitStack() as stack:
         if architecture != run("dpkg", "--print-architecture").strip():
             processor = run("dpkg-architecture", "-f", "-a", architecture, "-q", "DEB_HOST_GNU_CPU").strip()
@@ -111,7 +112,7 @@ def debian_root(architecture):
                     platform.freedesktop_os_release()["VERSION_CODENAME"], folder)
         root = Root(folder)
         os.mkdir(root.work)
-        # debootstrap mounts it only for emulated architectures, and leaves it mounted.
+        # debootstrap mounts /proc only for emulated architectures, and leaves it mounted.
         if os.path.ismount(folder + "/proc"):
             stack.callback(run, "umount", folder + "/proc")
         else:
@@ -199,7 +200,7 @@ def packages_come_and_go(folder, architecture):
         inside = {name: "./" + os.path.basename(path) for name, path in packages.items()}
 
         root.run(*INSTALL, inside["cleave"])
-        check_command(root, version)   # needs none of the other packages
+        check_command(root, version)   # it does not need any of the other packages
         root.run(*INSTALL, inside["libcleave-dev"], inside["libcleave0"])
         check(root.run("dpkg", "--verify", *NAMES) == "", "the installed files are those of the packages")
         build_program(root)

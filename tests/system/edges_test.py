@@ -5,7 +5,7 @@ each exit status is right.
   edges_test.py --cleave PATH [--only VERB] [--every N]
 
 A cell of the table is a verb, an input, the form in which it is passed, and rules. The command must end with the exit
-status that expected() returns, and not from a signal. It prints data only if that status is 0 or 3.
+status that expected() returns, not from a signal. It prints data only if that status is 0 or 3.
 """
 import argparse
 import gzip
@@ -59,9 +59,9 @@ VERBS = {   # name: words, whether rules apply, whether a column is named
     "join": (["join", "-o", "joined"], False, False),
     "scan": (["scan", "--terminator", "lf"], False, False),
 }
-NAMELESS = ("empty", "mark", "line feeds", "a preamble", "a preamble, cut")   # they have no column a
+NAMELESS = ("empty", "mark", "line feeds", "a preamble", "a preamble, cut")   # these have no column a
 ODD = ("a field missing", "an open quote")
-NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # these verbs copy a stream
+NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # with a stream, these verbs make a copy
 
 
 def expected(verb, name, way, rules):
@@ -80,7 +80,7 @@ def expected(verb, name, way, rules):
         if names_column and (name in NAMELESS or rules == "selected"):
             return 2    # there is no column, or it is left out
         if name in ODD:
-            return 0 if verb in ("cat -n", "cat -r") else 3   # the odd record is in the other part
+            return 0 if verb in ("cat -n", "cat -r") else 3   # the record with the fault is in the other part
         return 0
     if names_column and name == "line feeds":
         return 2    # there is a record, but no column

@@ -6,9 +6,9 @@ that are kept.
 
 data/formats holds a file of each version of each format that any commit has ever written; its README.md says which
 command produced it. A check of reading passes if the file is used and gives exactly the expected result, or is refused
-with a message that names its version. A check of writing writes the file again and compares it with the newest one
-there, byte for byte, except for what differs between machines (inodes, times of status changes, rates). To change what
-is written, choose a new version, for which --keep adds a file; the old file stays, and must remain readable.
+with a message that names its version. A check of writing writes the file again and compares it byte for byte with the
+newest kept file, except for what differs between machines (inodes, times of status changes, rates). To change what is
+written, choose a new version, for which --keep adds a file; the old file stays, and must remain readable.
 """
 import argparse
 import csv
@@ -130,7 +130,7 @@ def with_identity(index, ctime_ns, inode):
 
 
 def expect_indexed(folder, says="", when="require"):
-    """Expects right counts and ranges of records. `says`: expected on standard error."""
+    """Expects the right counts and ranges of records. `says`: expected on standard error."""
     lines = folder.get("readings.csv").decode().splitlines(keepends=True)
     ends = []   # line numbers
     rows = csv.reader(lines)
@@ -230,7 +230,7 @@ def manifest_is_written(bench):
             folder.run(*split, "--checksum", "--manifest", "m.json", os.path.basename(sample))
             manifest = folder.get("m.json")
             bench.expect_kept("manifest-%d%s.json" % (json.loads(manifest)["cleave"], part), manifest)
-    with Folder(bench, "quoted.csv") as folder:   # where the pieces are not below the manifest's folder
+    with Folder(bench, "quoted.csv") as folder:   # here the pieces are not below the manifest's folder
         for place in ("pieces", "manifests"):
             os.mkdir(folder.at(place))
         folder.run("split", "-n", "3", "-o", "pieces/p{i}.csv", "--manifest", "manifests/m.json", "quoted.csv")
@@ -368,8 +368,8 @@ def marker_is_read(bench):
                 need(folder.get(piece) == wanted, "%s: %s is %r, not %r" % (name, piece, folder.get(piece), wanted))
 
 
-# Profiles of machines. A profile belongs to one processor and one device, so the names of this machine's replace those
-# in the kept file.
+# Profiles of machines. A profile belongs to one processor and one device, so this machine's names replace the names in
+# the kept file.
 
 def machine(bench, folder, *words):
     """Returns what `cleave info` says about its profile, and its whole output."""

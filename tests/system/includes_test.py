@@ -74,7 +74,7 @@ def table_faults(floors):
 
 
 def includes_of(path):
-    """The line number, the delimiter and the name of each include."""
+    """The line number, the delimiter and the name for each include."""
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         found = INCLUDE.match(line)
         if found:
@@ -199,7 +199,7 @@ PLANTED = [
     ("include/cleave/planted3.h", '#include "cleave/no_such_file.h"', '"cleave/no_such_file.h" does not exist'),
 ]
 
-# A page, a text in it, the text that replaces it, and the fault that must be reported for the page.
+# A page, a string in it, the replacement for that string, and the fault that must be reported for the page.
 PLANTED_IN_PAGES = [
     (PAGE, "    11  cli ", "    11  CLI ", f"1: {OTHER_MAP}"),
     ("src/scan/README.md", "- `walker`:", "- `runner`:", "1: does not name walker"),
@@ -210,7 +210,7 @@ PLANTED_IN_PAGES = [
 
 
 def self_test(root):
-    """Returns what was planted and not found, and what was found and not planted."""
+    """Returns the planted faults that were not found, and the faults that were found but not planted."""
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder)
         for part in ("src", "include"):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs each line of README.md that installs cleave in a place of its own, and uses what it installed.
+"""Runs each line of README.md that installs cleave, each in its own environment, and uses what it installed.
 
   install_test.py
 
 The lines install what ./dev wheel, ./dev dist and ./dev package have left in build/; a line whose artefact is missing
-is inconclusive. pip runs in a new virtual environment. The archive is unpacked, and a clone is built, each with its own
-home folder. apt runs in an overlay of the system, which only root can mount and which leaves nothing behind.
+is inconclusive. pip runs in a new virtual environment. The archive is unpacked, and a clone is built, each with a
+separate home folder. apt runs in an overlay of the system, which only root can mount and which leaves nothing behind.
 """
 import os
 import platform
@@ -22,7 +22,7 @@ from verdicts import Failure, Inconclusive, Skip, Tally, need, need_tool  # noqa
 
 INPUT = ROOT / "data/orders.csv"
 RECORDS = "7000"
-# Mounts the overlay in a namespace of its own, and runs the last argument in it. The mounts end with the namespace.
+# Mounts the overlay in a separate namespace, and runs the last argument in it. The mounts end with the namespace.
 OVERLAY = """
 set -e
 mount -t tmpfs tmpfs "$1"
@@ -121,7 +121,7 @@ def by_apt(folder):
     artefact("build/package/cleave_*_%s.deb" % architecture, "./dev package")
     if os.geteuid() != 0:
         raise Skip("only root can do that")
-    # Root needs no sudo, and may not have it.
+    # Root needs no sudo, and may not have it installed.
     script = 'sudo() { "$@"; }; cd "%s" && { %s; } && PATH=/usr/bin:/bin cleave count "%s"' % (ROOT, line, INPUT)
     done = subprocess.run([need_tool("unshare"), "--mount", "--propagation", "private", "sh", "-c", OVERLAY, "sh",
                            str(folder), str(ROOT), script], text=True, input="y\n", stdout=subprocess.PIPE,

@@ -147,7 +147,8 @@ def check(program, is_sound):
             need(code == 0, "exit %d, %s" % (code, message))
             expect_pieces(path, ends, out, events)
             return
-        # An open quote is not found until the end. By then a run that cuts the file as it reads has finished pieces.
+        # An open quote is not found until the end. By then, a run that cuts the file while it reads has finished some
+        # pieces.
         need(code == 3 and "quote" in message, "exit %d, %s" % (code, message))
         need(len(events) == PIECES - 1, "the file was not cut as it was read: %d pieces were made" % len(events))
         need(os.listdir(out) == [], "left behind: %s" % os.listdir(out))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the packages, unpacks them into an empty root, and uses their contents: the command, its manual pages, and the
-library from a program of another project. A build with CLEAVE_BUILD_SHARED, as in ./dev package, also provides the
-shared library; then programs are linked with that too.
+library from a program in another project. A build with CLEAVE_BUILD_SHARED, as in ./dev package, also provides the
+shared library, and programs are then linked with that too.
 
   package_test.py --build BUILD_DIRECTORY --cxx COMPILER
 """
@@ -29,7 +29,7 @@ MANUAL_PAGES = {"usr/share/man/man%s/%s.gz" % (name[-1], name) for name in os.li
                 if re.search(r"\.[1-9]$", name)}
 COMMAND_FILES = {"usr/bin/cleave", "usr/share/doc/cleave/copyright", "usr/share/doc/cleave/changelog.gz",
                  "usr/share/lintian/overrides/cleave", *MANUAL_PAGES, *COMPLETIONS.values()}
-# In the architecture's folder.
+# In the library folder of the architecture.
 LIBRARY_FILES = [r"usr/lib/{arch}/libcleave((_offload)?\.a|\.so)", r"usr/lib/{arch}/pkgconfig/cleave(-offload)?\.pc",
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
                  r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
@@ -63,7 +63,7 @@ def make_packages(build, packed):
 
 
 def check_same_again(build, folder, packages):
-    """Packed in a different folder, from files with different modification times, the packages are the same byte for
+    """Packages built in a different folder, from files with different modification times, are the same byte for
     byte."""
     os.utime(os.path.join(build, "cleave"))
     again = make_packages(build, os.path.join(folder, "again"))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Which files depend on Linux: files whose names end in _linux, and the files that doc/internals/platforms.md lists. So
-porting to another system means working through a list of files, not searching.
+"""Checks that only these files depend on Linux: files whose names end in _linux, and the files that
+doc/internals/platforms.md lists. Porting to another system then means working through a list of files, not searching.
 
   platforms_test.py ROOT
 
-The test looks for names that only Linux has. It also plants each of them in a copy, and fails if it does not find it
-there.
+The test looks for names that only Linux has. It also plants each of these names in a copy, and fails if it does not
+find it there.
 """
 import pathlib
 import re

@@ -17,8 +17,8 @@ from verdicts import Failure, Tally, need  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
-# The names of each dependency. Debian's are the ones in ./dev; CMake's are the ones that CMakeLists.txt finds; the last
-# column is the first column of packaging/portable/sources.tsv.
+# The names of each dependency. The Debian names are the ones in ./dev; the CMake names are the ones that CMakeLists.txt
+# finds; the last column is the first column of packaging/portable/sources.tsv.
 COLUMNS = "Debian CMake pkg-config Homebrew conda nix vcpkg Conan portable".split()
 DEPENDENCIES = [row.split() for row in """
 zlib1g-dev                    ZLIB           zlib         zlib           zlib            zlib           zlib                   zlib           zlib
@@ -58,7 +58,7 @@ class Tree:
             return file.read()
 
     def found(self, path, pattern):
-        """What the pattern's group matches, for each match in the file."""
+        """The string that the pattern's group matches, for each match in the file."""
         found = re.findall(pattern, self.text(path), re.MULTILINE)
         need(found, "%s: nothing matches %s" % (path, pattern))
         return found

@@ -1,4 +1,4 @@
-"""CSV files with holes: records of several GiB that take up no disk space, and where each record is.
+"""CSV files with holes: records of several GiB that take up no disk space, and the position of each record.
 
 Holes read as NUL bytes, which are data like any other. The expected pieces of a file follow from where its records were
 put.
@@ -58,7 +58,7 @@ class Sparse:
             self.file.seek(at)
             self.file.write(part)
             self.holes.append((at + len(part), then))
-        self.holes.pop()   # after the last part
+        self.holes.pop()   # the hole after the last part
         self.starts.append(end)
 
     def done(self):

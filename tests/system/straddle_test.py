@@ -3,9 +3,9 @@
 
   straddle_test.py --cleave PROGRAM [--only SUBSTRING]
 
-The records have between a few bytes and 3 MB. Most of their bytes are random, so a part that is lost, written twice or
-taken from elsewhere is noticed. The expected result of each run follows from how the records were generated, without
-any CSV reader. tests/system/chunks.tsv lists the constants that only this test exceeds.
+The records are between a few bytes and 3 MB long. Most of their bytes are random, so any part that is lost, written
+twice or taken from elsewhere is noticed. The expected result of each run follows from how the records were generated,
+without any CSV reader. tests/system/chunks.tsv lists the constants that only this test exceeds.
 """
 import argparse
 import base64
@@ -32,7 +32,7 @@ HEADER = b"id,key,text\n"
 KEYS = [b"amber", b"birch", b"cedar", b"delta", b"ember", b"flint", b"grove"]
 SECRET = hashlib.sha256(b"straddle").digest()
 PRINTABLE = bytes(ord("a") + byte % 26 for byte in range(256))
-Record = collections.namedtuple("Record", "key text line")   # the field's value, and the bytes of the record
+Record = collections.namedtuple("Record", "key text line")   # the value of the field, and the bytes of the record
 
 
 def make_records():

@@ -74,7 +74,7 @@ class Terminal:
         self.output = self.output[:-len(MARK)]
 
     def draws(self):
-        """How many times a bar was drawn, counting its removal at the end, if there was one, as once more."""
+        """How many times a bar was drawn. If one was removed at the end, this counts as one more time."""
         return self.output.count(ERASE)
 
     def close(self):
@@ -131,7 +131,7 @@ def never_wider_than_the_window(bench):
     """The bar is always narrower than the window, which may be resized"""
     for wide, narrow in ((100, 30), (40, 12), (20, 5)):
         terminal = Terminal(wide)
-        marks = []   # how often it was drawn, and where that ended, when the window became narrow and a little later
+        marks = []   # the number of draws, and where the output ended, when the window became narrow and a little later
 
         def narrowed():
             """Whether the bar has been drawn twice, the window has then been made narrow, and the bar has been drawn

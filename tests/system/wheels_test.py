@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the wheels for any Linux wherever there is a Python, and uses what was installed.
+"""Installs the wheels for any Linux with every given Python, and uses what was installed.
 
   wheels_test.py [--wheels DIR] PLACE...
 
@@ -24,7 +24,7 @@ from verdicts import Failure, Inconclusive, Tally, check, need_tool  # noqa: E40
 
 ROOT = Path(__file__).resolve().parents[2]
 INPUT = ROOT / "data/orders.csv"
-# Prints what is compared with the file, which is the first argument.
+# Prints the results to compare with the file, which is the first argument.
 PROGRAM = """
 import platform, sys
 import cleave

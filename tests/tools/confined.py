@@ -29,7 +29,8 @@ NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-
 
 
 def run_confined(command, folder, timeout, processor_time):
-    """The exit status (None on a timeout) and the output. The scratch folder and the output go into `folder`."""
+    """The exit status (None on a timeout) and the output. The scratch folder and the output file are created in
+    `folder`."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))

@@ -8,14 +8,14 @@ built in the same run, in two worktrees in build/prove/counts/, each with its ow
 needs more than 1.002 times the instructions of the earlier binary. It then names the function whose own count grew
 most.
 
-Why 1.002: on a shared machine, times vary by more than a small loss costs, so only the median of many pairs reveals
-one; and ten losses of 0.5 % that each go unnoticed add up to 5 %. Counts do not vary: the same binary gives the same
+Why 1.002: on a shared machine, times vary by more than a small loss costs, so only the median of many pairs reveals a
+loss; and ten losses of 0.5 % that each go unnoticed add up to 5 %. Counts do not vary: the same binary gives the same
 number, except for a few tens of instructions that write a process id with more or fewer digits. So the 0.2 % is not an
 allowance for noise. It is what a change may add outside the hot path, for example one more option to parse.
 
 What makes counts exact: one thread and a named kernel; inputs made from a fixed seed; the same folder to run in, an
 environment with only PATH and the preloaded library, and binaries with paths of equal length, because starting a
-process includes scanning and copying these texts; and the same random bytes each time (fixed_random.c), because the
+process includes scanning and copying these strings; and the same random bytes each time (fixed_random.c), because the
 seed of a hash table determines how many slots are tried. Address randomisation has no effect, because Valgrind itself
 places mappings.
 

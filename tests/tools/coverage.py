@@ -16,7 +16,7 @@ nothing, and cleave cannot open another file once it has given up its rights.
 Known inaccuracies: counters are not atomic, so two threads may lose a count, but are very unlikely to lose all counts
 of a branch; and in a function that calls fork(), counters that are computed from others may be wrong.
 
-Tests that say nothing about such a build are left out; LEFT_OUT names them.
+Tests that prove nothing in such a build are left out; LEFT_OUT names them.
 """
 import collections
 import glob
@@ -33,7 +33,7 @@ PROFILES = os.path.join(BUILD, "profiles")
 PAGE = os.path.join(ROOT, "build", "prove", "coverage.md")
 LLVM = "14"
 
-# Tests of the binary as shipped, which this one is not, and of pages and scripts, which reach no code.
+# Tests of the binary as shipped, which this build does not produce, and of pages and scripts, which reach no code.
 LEFT_OUT = r"^(hardening|symbols\.|package|gate|prove|includes|public_headers|drift\.|large$)"
 
 LINE = re.compile(r"^ *(\d+)\|[^|]*\|(.*)$")
@@ -60,7 +60,7 @@ def shown():
     merged = os.path.join(BUILD, "merged.profdata")
     subprocess.run(["llvm-profdata-" + LLVM, "merge", "-sparse", "-o", merged,
                     *glob.glob(os.path.join(PROFILES, "*.profraw"))], check=True)
-    # The objects rather than the programs, which lack functions that no program calls.
+    # Passes the objects to llvm-cov, not the programs, which lack functions that no program calls.
     objects = glob.glob(os.path.join(BUILD, "CMakeFiles", "*.dir", "src", "**", "*.o"), recursive=True)
     objects += glob.glob(os.path.join(BUILD, "src", "cli", "**", "*.o"), recursive=True)
     words = [word for path in objects for word in ("-object", path)][1:]
@@ -69,7 +69,7 @@ def shown():
                           cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return done.stdout   # its warnings are about inline functions in objects that do not use them
+    return done.stdout   # llvm-cov's warnings are about inline functions in objects that do not use them
 
 
 def read_branches(text):

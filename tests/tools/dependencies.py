@@ -59,7 +59,7 @@ def dependencies(*builds):
 
 
 def ask_compiler(entry):
-    """The same for one source that no build has compiled, by asking the compiler."""
+    """The same for a single source that no build has compiled, by asking the compiler."""
     words = shlex.split(entry["command"])
     at = words.index("-o")
     command = [*words[:at], *words[at + 2:], "-M"]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs two binaries on the same random commands: their output, exit status and the files they leave must be the same.
+"""Runs two binaries on the same random commands: their output, their exit status and the files that they leave must be
+the same.
 
   differential.py OLD NEW [--count N] [--seed N] [--jobs N] [--show N]
 
@@ -25,7 +26,7 @@ WORDS = [b"", b"0", b"7", b"12", b"x", b"red", b"blue", b"ada@example.org", "Zo√
 
 
 class Input:
-    """A text, and how to read it."""
+    """An input's bytes, and how to read them."""
 
     def __init__(self, chance):
         self.delimiter = chance.choice([b","] * 6 + [b";", b"\t", b"|"])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the test suite for another processor: built with the compiler of the portable builds, run under qemu.
+"""Runs the test suite for another processor, under qemu, after building it with the compiler of the portable builds.
 
   emulated.py [CTEST ARGUMENT...]        run it with ./dev test arm64
 
 The tests are those of ./dev test, built for arm64 with glibc and libc++: the GoogleTest programs and the command's
-cases. Tests that trace system calls, count instructions or inspect packages are about this machine and are not run.
-Tests that cannot work under emulation are left out by name, with the reason: emulated.tsv. qemu on x86-64 reproduces
-neither the memory order of arm64 nor the sandbox.
+cases. Tests that trace system calls, count instructions or inspect packages concern only this machine and are not run.
+emulated.tsv names tests that cannot work under emulation and are left out, with the reason for each. qemu on x86-64
+reproduces neither the memory order of arm64 nor the sandbox.
 """
 import os
 import re
@@ -50,7 +50,7 @@ def main():
         names = left_out()
         for name, why in names:
             print("left out: %s: %s" % (name, why))
-        # Each name is the name of a test, a check within a test (see verdicts.py), or a case.
+        # Each name is that of a test, of a check within a test (see verdicts.py), or of a case.
         arm.environment["CLEAVE_LEFT_OUT"] = "\n".join(name for name, _ in names)
         words = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j", str(os.cpu_count()),
                  "-R", "_test[.]|^cli$|^terminal$", "-E", "|".join("^%s$" % re.escape(name) for name, _ in names)]

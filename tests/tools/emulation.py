@@ -1,4 +1,5 @@
-"""Makes programs for another processor run like any others: the kernel hands them to qemu (binfmt_misc). Needs root."""
+"""Makes programs for another processor run like native ones: the kernel passes them to qemu (binfmt_misc). Needs
+root."""
 import contextlib
 import os
 import shutil

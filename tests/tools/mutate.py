@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Changes the sources in one small place at a time, and sees whether a test notices.
+"""Changes the sources in one small place at a time, and checks whether a test notices.
 
   mutate.py [--files PATH[:LINE]...] [--sample N] [--seed N] [--report FILE] [--list]
 
@@ -8,15 +8,15 @@ A mutant that survives either behaves as before or shows that a test is missing.
 
 A mutant costs one compilation and, for each step, linking and running one program; the first step that fails ends it. A
 header costs as many compilations as there are files that include it, so headers are tried only if --files names them.
-Steps are tried in order of the time they take without a change. A program that comes out byte for byte as before is not
-run: it does not contain the change, or the compiler has found the change meaningless. If that holds for all programs,
-the mutant counts as the same program and not as a survivor. So TESTS may be generous.
+Steps are tried in order of the time they take without a change. A program that is byte for byte the same as before is
+not run: it does not contain the change, or the compiler has found the change meaningless. If that is true of all
+programs, the mutant counts as the same program and not as a survivor. TESTS can therefore be generous.
 
 Works on a copy of the tree in build/mutate. The library and the command are compiled with assertions and little
 optimisation; the tests as for a release, so that they come from the compiler's cache. Mutants may signal, remove and
 write anything, so tests run confined: see confined.py.
 
-Folders are judged one by one. The results are recorded in survivors.tsv, which states the rule at its head. Exit
+Folders are judged separately. The results are recorded in survivors.tsv, which explains the rule at the top. Exit
 status: see verdicts.py.
 """
 import argparse
@@ -309,7 +309,7 @@ class Step:
 
 
 STEPS = {}     # by text
-PROGRAMS = {}  # where unit tests are built, by name
+PROGRAMS = {}  # unit test program: where it is built
 
 
 def program_of(name):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Plants one fault after another in a copy of the tree, and sees whether the gate catches it, and with which tests.
+"""Plants one fault at a time in a copy of the tree, and checks whether the gate catches it, and with which tests.
 
   planted_faults.py [--only SUBSTRING] [--list]
 
-The copy is a clone of HEAD in build/planted. For each fault one place in one file is changed, a build is brought up to
+The copy is a clone of HEAD in build/planted. For each fault, one place in one file is changed, a build is brought up to
 date, and the tests that should notice are run and judged as .ci/gate.py judges them. A fault is caught if the test
 named here fails. The output ends with the closing line of verdicts.py.
 """

@@ -31,15 +31,15 @@ import gate  # noqa: E402
 
 
 class Part(NamedTuple):
-    """`builds` are the presets to build with their tests first. Each line of `commands` is one command: a Python
-    program, ./dev, or any other. `./dev test PRESET` and `./dev coverage` are judged from CTest's report."""
+    """`builds` are the presets that are built first, with their tests. Each line of `commands` is one command: a Python
+    program, ./dev, or any other program. `./dev test PRESET` and `./dev coverage` are judged from CTest's report."""
     proves: str
     builds: str
     commands: str
 
 
-# What commands may name in braces, besides {seed} and {jobs}: a binary, and the first of numbered cases. The cases from
-# {middle} on, which a run from {first} does not reach, are for the slower binary.
+# What commands can name in braces, besides {seed} and {jobs}: a binary, and the first of numbered cases. The slower
+# binary gets the cases from {middle} on, which a run from {first} does not reach.
 BINARIES = {"release": "build/release/cleave", "asan": "build/asan/cleave"}
 CASES = 1000000   # per day, at most
 
@@ -184,7 +184,7 @@ def commit_of_tree():
 # Running.
 
 def tested_build(words):
-    """Where CTest leaves its report if the command runs it, below build/, as a pattern. None if it does not."""
+    """Where CTest leaves its report below build/, as a pattern, if the command runs CTest; otherwise None."""
     command = words[words.index("./dev") + 1:] if "./dev" in words else []
     if command[:1] == ["coverage"]:
         return "coverage"

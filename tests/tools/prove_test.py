@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests prove.py, counts.py and coverage.py: what is run again, what is understood, that each program gets the seed.
+"""Tests prove.py, counts.py and coverage.py: what is run again, what is understood, and that each program gets the
+seed.
 
   prove_test.py [--only SUBSTRING]
 
@@ -55,7 +56,7 @@ class Repository:
         self.git("commit", "-q", "--allow-empty", "-m", "x")
 
     def run(self, *parts, seed=SEED, again=False):
-        """Runs it. Returns the exit status, what ran, and the lines of the table."""
+        """Runs prove.py in the repository. Returns the exit status, what ran, and the lines of the table."""
         os.makedirs(self.path("build"), exist_ok=True)
         self.write("build/calls", "")
         with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -109,7 +110,7 @@ def changes_are_not_remembered(make):
     same(repository.run("good")[1], ["good"])
     os.unlink(repository.path("new"))
     same(repository.run("good")[1], [])
-    repository.run("writes")   # the tree changed while it ran
+    repository.run("writes")   # the tree changes while the part runs
     os.unlink(repository.path("new"))
     same(repository.run("writes")[1], ["writes"])
 

@@ -3,8 +3,8 @@
 
 A file that several targets compile is checked once, as the first of them compiles it. Generated files are left out, and
 so are C files, because the checks are for C++. With --changed COMMIT, only sources that have changed since that commit,
-or include a header that has, are checked. What a source includes is read from the dependency files of build/release;
-for sources that were not built there, the compiler is asked.
+or that include a header that has changed, are checked. The dependency files of build/release list what a source
+includes; for sources that were not built there, the compiler is asked.
 
 A file without findings is not checked again until something that affects the outcome changes: the file, a header, the
 command, .clang-tidy, or clang-tidy itself. The user's cache records what has passed, by a digest of all these.
@@ -62,7 +62,7 @@ class Passed:
                 with open(path, "rb") as file:
                     content = hashlib.sha256(file.read()).digest()
             else:
-                status = os.stat(path)   # a package's header
+                status = os.stat(path)   # a header from a package
                 content = b"%d %d" % (status.st_size, status.st_mtime_ns)
             digest.update(os.path.relpath(path, ROOT).encode() + b"\0" + content)
         return os.path.join(CACHE, digest.hexdigest())
@@ -89,7 +89,7 @@ def main():
         if args.changed:
             commands = touched_by(dependencies.changed_since(args.changed), commands, known)
 
-        # clang-tidy checks a file once for each of its entries in a database. In this one each file has one entry.
+        # clang-tidy checks a file once for each of its entries in a database. In this database each file has one entry.
         database = os.path.join(args.build, "tidy", "compile_commands.json")
         os.makedirs(os.path.dirname(database), exist_ok=True)
         with open(database, "w", encoding="utf-8") as file:
@@ -102,7 +102,7 @@ def main():
             passed = Passed(version + args.checks.encode() + file.read())
 
         def check(path):
-            """None if the file is known to pass."""
+            """Checks a file. Returns None if it is already known to pass."""
             mark = passed.path(commands[path], known[path])
             if os.path.exists(mark):
                 return None
@@ -119,7 +119,7 @@ def main():
             if done.returncode == 0:
                 continue
             bad += 1
-            for finding in FINDING.split(done.stdout):   # findings in headers come once per including file
+            for finding in FINDING.split(done.stdout):   # once per including file, for findings in headers
                 title = finding.partition("\n")[0]
                 if title not in shown:
                     shown.add(title)

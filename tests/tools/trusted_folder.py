@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the tests' plugins are built: cleave loads none from a folder that other users can write to (as in /tmp).
+"""Where the tests' plugins are built: cleave loads no plugin from a folder that other users can write to, such as /tmp.
 
   trusted_folder.py FOLDER
 

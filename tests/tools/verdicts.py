@@ -25,11 +25,11 @@ class Failure(Exception):
 
 
 class Skip(Exception):
-    """The check cannot be done here; the text says why."""
+    """The check cannot be done here; the message says why."""
 
 
 class Inconclusive(Exception):
-    """The check could not tell; the text says why. `retry` says whether another try might."""
+    """The check could not tell; the message says why. `retry` says whether another try might help."""
 
     def __init__(self, why, retry=True):
         super().__init__(why)
@@ -43,7 +43,7 @@ def need(condition, text):
 
 
 def check(holds, what):
-    """The same, with a text that says what should hold."""
+    """The same, with a message that says what should hold."""
     need(holds, "not so: " + what)
 
 
@@ -81,7 +81,7 @@ class Tally:
                 return
 
     def _try(self, name, check, number):
-        """Prints the line without its end. Returns whether this was the last try."""
+        """Prints the line without its end. Returns whether no other try follows."""
         try:
             if name in LEFT_OUT:
                 raise Skip("emulated.tsv leaves it out")

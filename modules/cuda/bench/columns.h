@@ -27,7 +27,7 @@ DeviceMask is_filled(Device& device, const StringsView& column);
 // Clears the rows of `mask` where `other` is 0.
 void keep_where(Device& device, DeviceMask& mask, const DeviceMask& other);
 
-// The value where the mask is 1, the text where it is 0.
+// The value where the mask is 1, `otherwise` where it is 0.
 DeviceStrings choose(Device& device, const DeviceMask& mask, const StringsView& column, std::string_view otherwise);
 
 // The part before the first `separator`, or the whole value if there is none.
@@ -38,7 +38,7 @@ DeviceStrings after_first(Device& device, const StringsView& column, char separa
 // The characters from `begin` up to `end`, counted from 0, as stage/characters.h counts them.
 DeviceStrings slice(Device& device, const StringsView& column, std::uint32_t begin, std::uint32_t end);
 
-// The values of `first` and `second` with the text between them. Null if either of them is null.
+// The values of `first` and `second`, joined by `between`. Null if either of them is null.
 DeviceStrings concatenate(Device& device, const StringsView& first, std::string_view between,
                           const StringsView& second);
 

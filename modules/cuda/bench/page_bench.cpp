@@ -2,8 +2,8 @@
 //
 //   page_bench [BYTES]       512 MiB by default
 //
-// GB/s are the bytes of the page divided by the median time. Transfers are not counted. Every result is compared with
-// the CPU's for the first MiB of the page; if they differ, the line ends with WRONG and the exit status is 1.
+// GB/s is the size of the page divided by the median time. Transfers are not counted. Every result is compared with the
+// CPU's for the first MiB of the page; if they differ, the line ends with WRONG and the exit status is 1.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -3,9 +3,9 @@
 //   redact_bench [ROWS...]       times all variants, with 600000 and 64000000 rows by default
 //   redact_bench --csv ROWS      writes the input as CSV to standard output, for other programs
 //
-// Prints one line for each variant, manager and number of rows. GB/s are the bytes and offsets of input and output
-// divided by the median time. If a result differs from the table in people.h, its line ends with WRONG and the exit
-// status is 1.
+// Prints one line for each variant, manager and number of rows. GB/s is the total size of the bytes and offsets of
+// input and output divided by the median time. If a result differs from the table in people.h, its line ends with WRONG
+// and the exit status is 1.
 #include <cuda_runtime.h>
 
 #include <cstdio>

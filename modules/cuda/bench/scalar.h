@@ -1,4 +1,4 @@
-// Texts for kernels with one thread per row: a value from a column, and a short text that is passed by value.
+// Strings for kernels with one thread per row: a value from a column, and a short string that is passed by value.
 #pragma once
 
 #include <cuda_runtime.h>

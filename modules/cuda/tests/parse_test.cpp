@@ -1,4 +1,4 @@
-// Tests the parser of parse_kernel.h against field_reference.h: every dialect that a device can read, texts of every
+// Tests the parser of parse_kernel.h against field_reference.h: every dialect that a device can read, pages of every
 // kind, tiles in every order.
 #include "cuda/parse.h"
 

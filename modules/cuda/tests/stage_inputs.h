@@ -116,7 +116,7 @@ inline std::optional<Stage> random_stage(test::Random& random, std::size_t colum
     const std::string first(columns - 1, static_cast<char>(dialect.delimiter));
     try {
         return Stage(options, dialect, test::bytes_of(first), false, &keys);
-    } catch (const RuleError&) {  // a text that needs quotes
+    } catch (const RuleError&) {  // a string that needs quotes
         return std::nullopt;
     }
 }

@@ -29,7 +29,7 @@ void add(std::vector<std::uint64_t>& counters, std::initializer_list<std::uint64
     counters.insert(counters.end(), more);
 }
 
-// std::nullopt if the text is refused.
+// std::nullopt if the stage refuses the text.
 std::optional<Written> of_worker(const Stage& stage, const std::string& text) {
     StageWorker worker(stage, default_kernel());
     worker.clear();

@@ -15,7 +15,7 @@ struct People {
     std::vector<HostValue> visibilities;
 };
 
-// The number of bytes in the first character of the non-empty text, found by decoding it and encoding the result.
+// The number of bytes in the first character of the non-empty string, found by decoding it and encoding the result.
 inline std::size_t first_character(const std::string& text) {
     for (std::size_t size = 2; size <= 4 && size <= text.size(); ++size) {
         const auto byte = [&](std::size_t i) {

@@ -23,7 +23,7 @@ class Case(generate.Case):
 
     def __init__(self):
         super().__init__()
-        self.by = b""               # the text of the option
+        self.by = b""               # the value of --by
         self.hive = self.keep_by = self.drop_by = self.allows_open_quote = self.allows_ragged = self.strict = False
         self.buckets = self.max_keys = None
         self.is_anywhere = False
@@ -94,7 +94,7 @@ def make_options(case, random_):
 
 
 def make_file(case, random_):
-    """Fills case.data. Returns the names of the columns, or None, and the places of the columns given by --by."""
+    """Fills case.data. Returns the names of the columns, or None, and the numbers of the columns given by --by."""
     count = random_.choices(range(1, 7), [3, 5, 5, 4, 2, 1])[0]
     key_count = random_.choices([1, 2, 3], [10, 3, 1])[0]
     key_places = random_.sample(range(count), min(count, key_count))

@@ -74,7 +74,7 @@ class Expected:
         if staged.codes != {0}:
             if not can_name_keys(case, staged.result):
                 staged.codes.add(2)
-            if 0 in staged.codes:   # the file is faulty, but the command need not look at the fault
+            if 0 in staged.codes:   # the file has a fault, but the command need not look there
                 self.codes = staged.codes
                 return None
             raise Refused(*staged.codes)
@@ -146,7 +146,7 @@ def can_name_keys(case, result):
 
 
 def key_places(case, columns, order):
-    """The places of the columns given by --by among the written columns. Raises Refused."""
+    """The positions of the columns given by --by among the written columns. Raises Refused."""
     try:
         items = parse_select(case.by)
         if any(item.negated or (item.kind == "word" and b"*" in item.text) for item in items):
@@ -160,7 +160,7 @@ def key_places(case, columns, order):
 
 
 def key_of(written, case, places, number):
-    """The values of a written record. Only at the very start of a file is a byte order mark recognised."""
+    """The values of a written record. A byte order mark is recognised only at the very start of a file."""
     has_mark = number == 0 and case.header_mode == "none" and case.data.startswith(BOM)
     fields = read_record(written, 0, case.dialect).fields if has_mark else read_record(b" " + written, 1, case.dialect).fields
     return tuple(fields[place].value if place < len(fields) else b"" for place in places)
@@ -181,7 +181,7 @@ def column_names(case, columns, order, places):
 def without(case, result, places):
     """Header and records without the columns given by --by."""
     items = b",".join(b"!#%d" % (place + 1) for place in places)
-    # The new first value may look like a byte order mark, which is one only at the very start.
+    # The new first value may look like a byte order mark, which counts as one only at the very start.
     before = b""
     if result.output.startswith(BOM) and not case.data.startswith(BOM):
         before = b"\r" if case.dialect.terminator == "cr" else b"\n"
@@ -197,7 +197,7 @@ def without(case, result, places):
 
 
 def groups_of(body):
-    """{values: the numbers of their records}, in the order of their first records."""
+    """{values: the numbers of the records with them}, in the order of their first records."""
     groups = {}
     for number, key in enumerate(body.keys):
         groups.setdefault(key, []).append(number)
@@ -235,7 +235,7 @@ def headed(header, mode, is_first):
 
 
 def runs(case, body, numbers, is_first):
-    """The records with one key, cut as -l and -C say."""
+    """The records with one key, divided according to -l and -C."""
     if case.count is None and case.size is None:
         return [numbers]
     size = len(headed(body.header, case.header_mode, is_first))

@@ -1,4 +1,4 @@
-"""Reads records and fields where no rule requires strict reading: every text has a reading.
+"""Reads records and fields where no rule requires strict reading: every text can be read.
 
 The states are those in doc/internals/design.md, "What a record is". Shares no code with the library.
 """

@@ -62,7 +62,7 @@ class Names(unittest.TestCase):
     def test_hash(self):
         if names.xxh3 is None:
             self.skipTest("there is no xxhash")
-        # The value that the specification of XXH3 implies for an empty input and seed 0; xxhsum -H3 prints it.
+        # The hash that the specification of XXH3 implies for an empty input and seed 0; xxhsum -H3 prints it.
         self.assertEqual(names.hash_of((b"",)), 0x2D06800538D394C2)
         self.assertEqual(names.hash_of((b"a", b"")), names.xxh3(b"\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0"))
 

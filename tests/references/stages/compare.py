@@ -25,7 +25,7 @@ from generate import SECRET, make_case  # noqa: E402
 from language import RuleError, one_place, parse_select  # noqa: E402
 from oracle import MAX_RECORD, redact  # noqa: E402
 
-TIMEOUT = 120   # seconds; anything that takes longer hangs, however busy the machine is
+TIMEOUT = 120   # seconds; a command that takes longer has hung, however busy the machine is
 
 
 class Difference(Exception):
@@ -50,8 +50,8 @@ def judge(case):
 
 
 def settled(case):
-    """Which ambiguities the command accepts, as arguments for redact(): without rules all of them (pieces by value may
-    drop columns without rules), and a backslash before a quote if --escape is given, even if it names the quote
+    """Which ambiguities the command accepts, as arguments for redact(): without rules, all of them (pieces by value may
+    drop columns without rules); and a backslash before a quote if --escape is given, even if it names the quote
     itself."""
     has_rules = getattr(case, "has_rules", True)
     has_escape = any(argument.startswith(b"--escape=") for argument in case.dialect_arguments)
@@ -72,7 +72,7 @@ class Expected:
             self.codes = {1, 2}
         elif stages and case.source in ("pipe", "gzip") and not case.spool and (
                 case.total is not None or case.together is not None):
-            # An empty input needs no temporary file; columns by number are then missing, or not asked for.
+            # An empty input needs no temporary file; columns given by number are then missing, or not used.
             self.codes = {2} if case.data else {0, 2}
         elif result.refusal is not None:
             self.codes = {result.refusal.code}
@@ -99,7 +99,7 @@ class Expected:
         if result.refusal.code != 3 or result.hidden is None:
             return
         if case.piece is not None:
-            # cat need not look at the other pieces. Only the pieces before the fault are known.
+            # cat need not read the other pieces. Only the pieces before the fault are known.
             fault = None
             if result.fault_start is not None:
                 fault = pieces.share_of(max(result.fault_start, result.body_start), case.header_mode, result.body_start,
@@ -120,7 +120,7 @@ class Expected:
             if case.together is not None and unlimited.bound is not None and not has_key(case, unlimited):
                 self.codes = {2, 3}
         if case.together is not None and not case.data.strip(b"\r\n") and self.result.refusal.code == 3:
-            self.codes = {2, 3}  # Line ends alone are records of one column where they are not a fault.
+            self.codes = {2, 3}  # Records that consist only of line ends have one column, unless they are faults.
         if self.result.refusal.code != 2 or self.result.hidden is not None:
             return
         if not case.data:
@@ -157,7 +157,7 @@ class Expected:
 
 
 def key_place(case, result):
-    """The place of the column given by --together among the written columns. Raises RuleError."""
+    """The position of the column given by --together among the written columns. Raises RuleError."""
     items = parse_select(case.together)
     if len(items) != 1 or items[0].negated:
         raise RuleError("--together is one column")
@@ -193,7 +193,7 @@ def keys_of(case, result):
 
 
 def is_given(case, option):
-    """Whether the case has this option besides the repetition that is added."""
+    """Whether the case has this option, apart from the repetition that is added."""
     name = option.split(b"=")[0]
     return {b"--select": case.select is not None, b"--redact-null": case.null_token is not None,
             b"--redact-default": case.default is not None, b"--redact-report": case.report}[name]
@@ -416,7 +416,7 @@ def check(case, expected, directory, code, output, errors):
 
 
 def check_manifest(expected, directory):
-    """Expects places and sizes to count the bytes that are written."""
+    """Expects positions and sizes to count the bytes that are written."""
     rows = json.loads(read(os.path.join(directory, "manifest.json")))["pieces"]
     if [row["size"] for row in rows] != [len(piece) for piece in expected.pieces]:
         raise Difference("manifest: sizes in %r" % rows)

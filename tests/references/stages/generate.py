@@ -158,7 +158,7 @@ def encode(value, case, random_):
             out.append(byte)
         return bytes(out)
     if dialect.quote is None and dialect.escape is not None and random_.random() < 0.8:
-        special.discard(dialect.escape)  # With scope quoted it is plain data.
+        special.discard(dialect.escape)  # With escape scope `quoted` it is plain data.
     return bytes(byte for byte in value if byte not in special)
 
 
@@ -436,7 +436,7 @@ def make_condition(names, count, case, random_):
 
 
 def make_stages(case, names, random_):
-    # Nothing here depends on whether the dialect could carry the names. Where it could not, the run is refused.
+    # Nothing here depends on whether the dialect can carry the names. If it cannot, the run is refused.
     first_record = len(case.data) > 0
     count = 1 + max([len(names) - 1] if names is not None else [max(case.secrets, default=0), 0])
     if names is None and first_record:

@@ -160,7 +160,7 @@ def luhn(digits):
 
 
 def has_card(value):
-    """Whether some run of 13 to 19 digits, with no digit directly before or after it, is a card number."""
+    """Whether any run of 13 to 19 digits, with no digit directly before or after it, is a card number."""
     def is_digit(at):
         return 0 <= at < len(value) and 48 <= value[at] <= 57
 

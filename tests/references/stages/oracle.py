@@ -26,7 +26,7 @@ class Result:
         self.header = b""
         self.records = []
         self.input_starts = []      # where each record starts in the input
-        self.body_start = 0         # the first place in the input where a record may start
+        self.body_start = 0         # the first offset in the input where a record may start
         self.input_size = 0
         self.empty_records = 0
         self.fault_start = None     # where the record with the fault starts in the input, if the input is refused
@@ -91,7 +91,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         try:
             preamble, header, ahead = read_header(records, header_mode != "none")
         except Fault as fault:
-            # Records that consist of CR and LF alone do not decide which record is the header, even with a fault.
+            # Records that consist only of CR and LF do not decide which record is the header, even if there is a fault.
             start = start_of_first_record(data, result.fault_start, dialect)
             if start is None:
                 raise
@@ -101,7 +101,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
             result.fault_start = fault_start
         if header is not None:
             count = len(header.fields)
-        else:  # The last record read ahead is the first that is not empty, if there is one.
+        else:  # The last record that was read ahead is the first one that is not empty, if there is one.
             count = len(ahead[-1].fields) if ahead else 0
         result.names = [field.value for field in header.fields] if header is not None else None
         bound = bind(select_items, parsed, default, Columns(result.names, count), result)
@@ -164,7 +164,7 @@ def read_records(data, dialect, max_record, escape_given, result):
 
 
 def has_two_readings(record, dialect):
-    """Whether a reader that treats a backslash as an escape would find other fields."""
+    """Whether a reader that treats a backslash as an escape would find different fields."""
     if dialect.quote is None or dialect.escape is not None or ord("\\") in (dialect.quote, dialect.delimiter):
         return False
     return any(field.quoted and b"\\" + bytes([dialect.quote]) in field.raw for field in record.fields)

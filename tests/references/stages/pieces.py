@@ -6,7 +6,7 @@ class HeaderTooLarge(Exception):
 
 
 def written_pieces(header, records, mode, count=None, size=None):
-    """The pieces that -l, -C, or both give. `mode`: repeat, first, drop or none."""
+    """The pieces that -l, -C or both make. `mode`: repeat, first, drop or none."""
     if mode in ("drop", "none"):
         header = b""
     if mode == "repeat" and size is not None and len(header) > size:
@@ -27,7 +27,7 @@ def written_pieces(header, records, mode, count=None, size=None):
 
 
 def shared_pieces(header, records, mode, starts, body_start, input_size, total):
-    """The pieces that -n gives: a record belongs to the share in which its first byte lies in the input. `starts` are
+    """The pieces that -n makes: a record belongs to the share that contains the offset of its first byte. `starts` are
     offsets in the input."""
     if mode in ("drop", "none"):
         header = b""

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares the command with the oracle, under random rules, on files that people have written.
+"""Compares the command with the oracle, under random rules, on files written by people.
 
   real_files.py CLEAVE [--folder DIRECTORY]... [--rounds N] [--seed N] [--largest BYTES]
                 [--most-files N] [--keep DIRECTORY]
 
-Takes all .csv, .tsv and .tab files below the folders, by default this repository and /usr/share, each content once.
-Files that the strict rules refuse are run too.
+Takes all .csv, .tsv and .tab files below the folders, by default this repository and /usr/share; files with the same
+content are taken once. Files that the strict rules refuse are included.
 """
 import argparse
 import collections

@@ -1,5 +1,5 @@
-"""Which names of columns are easily mistaken for one another, according to Python's unicodedata. Shares no code with
-the library.
+"""Which column names are easily mistaken for one another, according to Python's unicodedata. Shares no code with the
+library.
 
 The table of twins is smaller than the library's: it has the letters that generate.py puts into names, and their
 neighbours.

@@ -104,7 +104,7 @@ zle -C note complete-word note; bindkey '^I' note; setopt extendedglob; PS1=; pr
         os.write(self.terminal, text.encode())
 
     def wait(self, end):
-        """The text of ../matches once it ends with `end`."""
+        """The content of ../matches once it ends with `end`."""
         deadline, seen = time.monotonic() + TIMEOUT_S, b""
         while time.monotonic() < deadline:
             if select.select([self.terminal], [], [], 0.02)[0]:
@@ -123,7 +123,7 @@ zle -C note complete-word note; bindkey '^I' note; setopt extendedglob; PS1=; pr
 
 
 def questions(command, shell):
-    """Yields (line, the names that must be offered, whether others may be offered too)."""
+    """Yields (line, the names that must be offered, whether other names may be offered too)."""
     yield "cleave ", {*command.verbs, "help"}, False
     for word in ["help", "--help", "-h"]:
         yield "cleave %s " % word, set(command.verbs), False
@@ -160,7 +160,8 @@ def values(command, verb, name, option):
 
 
 def all_choices(command, verb, name, option):
-    """The parser lists only the kernels that run on this machine; the help lists all of them."""
+    """All values of the option: the parser lists only the kernels that run on this machine, but the help lists all of
+    them."""
     choices = command.choices(verb, name)
     return option.help.partition(" [")[0].split(", ") if name == "kernel" else choices
 

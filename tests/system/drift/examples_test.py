@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the examples in README.md, the guide and the manual pages as printed, and compares the output. Those of the short
-help must succeed.
+"""Runs the examples in README.md, the guide and the manual pages as printed, and compares the output. The examples in
+the short help must succeed.
 
   examples_test.py --cleave PATH
 
-An example is a line that begins with "$ ", in a block ```console of README.md or doc/guide, or between .EX and .EE in
-the section EXAMPLES of a manual page. Lines that begin with "> " continue the command; the others are its output.
+An example is a line that begins with "$ ", in a ```console block of README.md or doc/guide, or between .EX and .EE in
+the section EXAMPLES of a manual page. Lines that begin with "> " continue the command; the other lines are its output.
 Each block runs in a new folder with copies of data/*.csv and data/*.tsv. ```sh blocks in README.md that name big.csv
-are recipes: ./dev interop runs those in the guide, so each of their lines must also be in the guide.
+are recipes: ./dev interop runs the recipes in the guide, so each of their lines must also be in the guide.
 """
 import argparse
 import os
@@ -49,13 +49,13 @@ def examples(block):
 
 
 def unwrapped(text):
-    """Manual pages use four blanks to continue a long line, and in place of a tab."""
+    """Undoes the wrapping of manual pages, where four blanks continue a long line or stand for a tab."""
     return re.sub(r"\n    (?=\w)", " ", text.replace("\t", "    "))
 
 
 def run_block(block, environment):
-    """Runs the examples of the block and returns how many there are. Raises Failure at the first one that prints
-    something else."""
+    """Runs the examples of the block and returns how many there are. Raises Failure at the first one with different
+    output."""
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         for path in (ROOT / "data").iterdir():
@@ -78,14 +78,14 @@ def pages():
         yield path, blocks_of_roff(path.read_text(encoding="utf-8"))
 
 
-# What the examples of a verb need, and the one that needs a device.
+# What the examples of some verbs need first, and the example that needs a device.
 PREPARATIONS = {"index": "cleave index orders.csv", "plan": "cleave scan -d , --terminator lf orders.csv >1.json; :>2.json",
                 "join": "cleave split -n 2 --manifest orders.json orders.csv"}
 FOR_A_DEVICE = "cleave info --calibrate"
 
 
 def examples_of_help(cleave, environment):
-    """Runs the examples of every verb's short help, each in a folder of its own."""
+    """Runs the examples of every verb's short help, each in its own folder."""
     def run(*words, **options):
         return subprocess.run(words, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, **options)

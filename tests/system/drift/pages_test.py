@@ -86,7 +86,7 @@ class Page:
 
 
 def bold_words(body, verbs):
-    """The names that an entry sets in bold, and those in its table. Verbs, pages and options do not count."""
+    """The names that an entry sets in bold, and the names in its table. Verbs, pages and options do not count."""
     words = re.findall(r"\\fB(.*?)\\f[RP]", body)
     for macro, rest in re.findall(r"^\.(B[RI]?) (.*)$", body, re.M):
         texts = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', rest)]
@@ -97,7 +97,7 @@ def bold_words(body, verbs):
 
 
 def listed_in_help(text):
-    """The text "which: a (so), b, c [a]" lists a, b and c."""
+    """The names in the help text: a, b and c in "which: a (so), b, c [a]"."""
     return set(re.split(r",? +", re.sub(r" *\(.*?\)| *\[.*\]$", "", text.rpartition(": ")[2]).strip()))
 
 
@@ -118,7 +118,7 @@ class Manual:
 
 
 def agrees(option, entry):
-    """Whether the help and the entry agree. The tag of an entry may have several value words, such as N|K/N."""
+    """Whether the help and the entry agree. The tag of an entry may have several words for the value, such as N|K/N."""
     letter, value, _ = entry
     return option.letter == letter and option.value in (value, *value.split("|"))
 
@@ -138,7 +138,7 @@ def pages(command, manual):
 def options(command, manual):
     """Each option is described once for each verb: on the verb's page, or on the page of its group, in which case the
     verb's page lists it."""
-    described = collections.defaultdict(set)    # page -> the options whose description verbs leave to it
+    described = collections.defaultdict(set)    # page -> the options that verbs leave to it to describe
     described["cleave(1)"] = set(command.general)
     for page, verb, known in manual.of_verbs():
         for option in known:

@@ -4,7 +4,7 @@ import random
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "data")
 
-# Two fields per record where possible, so that readers which insist on it accept the file.
+# Two fields per record where possible, so that readers that insist on a fixed number accept the file.
 NAMED = {
     "header only": b"a,b\n",
     "header only, no line end": b"a,b",

@@ -22,8 +22,8 @@ class Refused(Exception):
 
 
 class Apart:
-    """Something that no Dialect can express: files that match `pattern` are not compared; `example` is one that
-    differs."""
+    """Something that no Dialect can express: files that match `pattern` are not compared; `example` is a file on which
+    the readers differ."""
 
     def __init__(self, pattern, why, example):
         self.pattern, self.why, self.example = re.compile(pattern), why, example

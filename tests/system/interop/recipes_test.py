@@ -4,9 +4,9 @@
   recipes_test.py --cleave PATH [--only SUBSTRING]
 
 Each section with a recipe has a check of the same name here. The first word of a block says how to run it, in a
-directory with a big.csv and a sales.csv. A block with a second word is first written to a file of that name, for the
-other blocks to use. `console` blocks and unnamed `text` blocks are not recipes; ../drift/examples_test.py runs the
-former. A block before the first section repeats lines of a recipe.
+directory with a big.csv and a sales.csv. If there is a second word, the block is first written to a file of that name,
+for the other blocks to use. `console` blocks and unnamed `text` blocks are not recipes; ../drift/examples_test.py runs
+the `console` blocks. A block before the first section repeats lines of a recipe.
 """
 import base64
 import contextlib
@@ -43,7 +43,7 @@ LARGE = 64 << 20   # large enough for the run to be killed midway
 
 
 def parts(page):
-    """The text of a page before its first section, and {heading: text}."""
+    """The part of a page before its first section, and {heading: text of the section}."""
     with open(os.path.join(GUIDE, page), encoding="utf-8") as file:
         intro, *rest = re.split(r"^## (.+)\n", file.read(), flags=re.MULTILINE)
     return intro, dict(zip(rest[::2], rest[1::2]))
@@ -330,7 +330,7 @@ def ranges_by_parallel(bench):
     with kitchen(bench, "Ranges with GNU parallel") as at:
         at.cook()
         at.expect_bytes(["piece.%d.csv" % k for k in range(1, 9)], HEADER)
-        # The same with an incomplete summary, and with a file that changes after it has been planned.
+        # The same with an incomplete summary, and with a file that changes after the plan is made.
         for spoil, code in ((lambda: write(at.path("range.3.json"), read(at.path("range.3.json"))[:-9]), 3),
                             (lambda: os.unlink(at.path("range.3.json")), 3)):
             spoil()

@@ -41,7 +41,7 @@ std::string result_of(const NamedCheck& check, const Options& options) {
     }
 }
 
-// The same, in a process of its own.
+// The same, but in a separate process.
 std::string result_apart(const NamedCheck& check, const Options& options) {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) return "FAIL: pipe: " + std::string(std::strerror(errno));

@@ -1,5 +1,5 @@
 // The conformance suite for memory managers: what cleave/memory_manager.h promises, checked through the C interface.
-// Each check runs in a process of its own with managers of its own, so that a manager that crashes fails one check.
+// Each check runs in its own process with its own managers, so a manager that crashes fails only one check.
 #pragma once
 
 #include <array>

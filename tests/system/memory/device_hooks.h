@@ -1,4 +1,4 @@
-/* What the conformance suite needs from a device and the manager does not provide: copying, and mapping the memory of
+/* What the conformance suite needs from a device but the manager does not provide: copying, and mapping the memory of
  * another process. A library with these functions exports cleave_device_hooks(); --device=/PATH names it. All functions
  * return 0 or a value from <errno.h>, and wait until the work is done. */
 #ifndef CLEAVE_TESTS_DEVICE_HOOKS_H

@@ -93,7 +93,7 @@ void check_wiped_by_reset(const Options& options) {
 bool is_left_out_of_dumps(const cleave_memory& memory) {
     const auto first = reinterpret_cast<std::uintptr_t>(memory.pointer);
     const std::uintptr_t last = first + memory.size;
-    std::uintptr_t next = first;  // the first byte that was not looked at
+    std::uintptr_t next = first;  // the first byte that has not been checked yet
     std::ifstream maps("/proc/self/smaps");
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;

@@ -70,8 +70,8 @@ def profile(machine, module, cache):
     check(code == 0 and shown["profile"].startswith(path + ": is damaged;"), "a damaged profile: %s" % shown)
 
 
-# Opening the device for the first time after the machine has started takes much longer than later, and must not be what
-# is measured.
+# Opening the device for the first time after the machine has started takes much longer than opening it later. The first
+# time must not be the one that is measured.
 def cold_driver(machine, module, folder):
     """The time to open a device is measured with a warm driver"""
     marker = os.path.join(folder, "warm")

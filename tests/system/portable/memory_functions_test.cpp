@@ -103,7 +103,7 @@ TEST(MemoryFunctions, Fill) {
     }
 }
 
-// The byte occurs at each place in turn, and also just before and just after the searched run.
+// The byte occurs at each position in turn, and also just before and just after the searched run.
 TEST(MemoryFunctions, FindTheFirstByte) {
     Fenced memory(5);
     std::memset(memory.begin(), 'a', kRoom);
@@ -126,7 +126,7 @@ TEST(MemoryFunctions, FindTheFirstByte) {
 
 int sign(int number) { return (number > 0 ? 1 : 0) - (number < 0 ? 1 : 0); }
 
-// The runs differ at each place in turn, and in the opposite direction at the next byte.
+// The runs differ at each position in turn, and in the opposite direction at the next byte.
 TEST(MemoryFunctions, Compare) {
     Fenced one(6);
     Fenced other(7);

@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "faults"))
 import harness  # noqa: E402
 
-# Files with one oddity each.
+# Files, each with a single oddity.
 ODD = {
     "plain": b"a,b\n1,2\n3,4\n",
     "no last line end": b"a,b\n1,2\n3,4",

@@ -23,7 +23,7 @@ REFUSED = ["quoted blanks", "long records", "two columns of a name", "a header n
            "a line of blanks first, then two columns", "not UTF-8", "an open quote"]
 REFUSED_WITHOUT_HEADER = ["quoted blanks", "long records", "a header not UTF-8",
                           "a line of blanks first, then two columns", "not UTF-8", "an open quote"]
-# Inputs that pandas reads wrongly; see `apart` in ../interop/readers.py.
+# Inputs that pandas reads wrongly; see class Apart in ../interop/readers.py.
 LOST_BY_PANDAS = re.compile(rb"(^|[\r\n])[ \t]*\r,")
 
 
@@ -45,8 +45,8 @@ def by_pandas(data, header=True):
     them."""
     import pandas
     with warnings.catch_warnings():
-        # With index_col=False, pandas warns and drops the extra fields of a record that is too long. Here the warning
-        # becomes an error.
+        # With index_col=False, pandas warns about a record that is too long and drops its extra fields. Here the
+        # warning becomes an error.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
             found = pandas.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_values=[""], index_col=False,
@@ -186,7 +186,7 @@ def killed_worker(bench):
         futures = client.compute(frame.to_delayed())
         ids = client.run(os.getpid)
 
-        killed = []   # how many pieces had been read by then
+        killed = []   # how many pieces had been read by the time of the kill
 
         def kill():
             while (finished := sum(future.status == "finished" for future in futures)) < 5:

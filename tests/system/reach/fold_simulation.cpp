@@ -117,7 +117,7 @@ void check(const Repeated& file, const cleave::RangePlan& plan, std::uint64_t co
 }
 
 void simulate(const Repeated& file, std::uint64_t wanted, std::uint64_t pieces) {
-    // Whole copies only, so that the input ends where the file does.
+    // Only whole copies, so that the input ends where the file does.
     const std::uint64_t count = std::max<std::uint64_t>(1, wanted / file.ranges()) * file.ranges();
     const std::uint64_t size = file.size_of(count);
     cleave::Policy policy;

@@ -50,7 +50,7 @@ class Proxy(ThreadingHTTPServer):
             return self.ranges - 1
 
     def handle_error(self, request, client_address):
-        pass   # a client that has left
+        pass   # the client has gone
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -90,9 +90,9 @@ class Handler(BaseHTTPRequestHandler):
             status, data = 500, b"<Error><Code>InternalError</Code></Error>"
         elif fault == "refuse":
             status, data = 403, b"<Error><Code>AccessDenied</Code></Error>"
-        elif fault == "short":   # and Content-Length agrees
+        elif fault == "short":   # with a Content-Length that agrees
             data = data[:-1]
-        elif fault == "cut":   # and Content-Length promises more
+        elif fault == "cut":   # but Content-Length promises more
             data = data[: len(data) // 2]
         elif fault == "other":   # one byte too many
             data += b"x"

@@ -53,7 +53,7 @@ def options(bench):
     for given in ({"pageSize": 0}, {"pieces": 0}, {"plan": "gASVAAAA"}, {"header": "maybe"}, {"there": "is none"}):
         try:
             sparks.by_cleave(spark, path, **given).collect()
-        except Exception as error:   # of the driver or the analysis
+        except Exception as error:   # raised by the driver or the analysis
             need("cleave._errors.UsageError: " in str(error), "%s: %s" % (given, str(error)[-400:]))
         else:
             need(False, "%s was taken" % given)

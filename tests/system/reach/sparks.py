@@ -1,7 +1,7 @@
 """Spark, for the tests of its data source.
 
-As a program, prints Java's encoding of names, the rows of a file as read in both ways, and the result of reading its
-folder.
+As a program, prints the encoding that Java uses for names, the rows of a file as read in both ways, and the result of
+reading its folder.
 
   sparks.py FOLDER NAME
 """
@@ -63,7 +63,7 @@ def compared(spark, path, pieces, header=True):
     """Whether both readers agree; None if cleave's raises an error. Raises Failure if the rows differ."""
     try:
         found = rows(by_cleave(spark, path, pieces=pieces, header=header, pageSize=64))
-    except Exception as error:   # an error of a task, of the driver, of the analysis
+    except Exception as error:   # from a task, the driver or the analysis
         need(REFUSAL.search(str(error)), "an unknown error: %s" % str(error)[-400:])
         return None
     wanted = rows(by_spark(spark, path, header))

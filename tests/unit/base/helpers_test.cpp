@@ -43,7 +43,7 @@ TEST(Helpers, AsManyAsThereIsRoomForRunAtATime) {
         ++ended;
     };
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(helpers.try_run(task));
-    begun.wait();  // all at once
+    begun.wait();  // all of them, at the same time
     EXPECT_FALSE(helpers.try_run(task));
     may_end.count_down();
     while (!helpers.has_room()) ::usleep(100);

@@ -1,4 +1,4 @@
-// Compares Json with nlohmann's values, whose text it must produce.
+// Compares Json with nlohmann's values; the text that both produce must be the same.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -72,7 +72,7 @@ TEST(Json, ReadsWhatNlohmannReads) {
     }
 }
 
-// Each of these texts would take a minute if every name were compared with all names before it.
+// Each of these texts would take a minute to read if every name were compared with all names before it.
 TEST(Json, ReadsManyMembersInLittleTime) {
     constexpr int kCount = 200'000;
     std::string different;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 
-// What an examination of the text must report.
+// What an examination of the input must report.
 class ExamineCheck {
 public:
     ExamineCheck(std::string text, const Dialect& dialect, std::uint64_t max_listed = kListedRagged)
@@ -153,8 +153,8 @@ TEST(Examine, Streams) {
     }
 }
 
-// A single odd thing in an otherwise sound input, at every place near the border between two parts. If the parts are
-// one byte long, everything that may be noticed late is noticed as late as possible.
+// A single odd thing in an otherwise sound input, at every offset near the border between two parts. If the parts are
+// one byte long, everything that can be noticed late is noticed as late as possible.
 TEST(Examine, StreamsWithOneOddThing) {
     std::string sound = "aa,bb\n";
     while (sound.size() < kSniffSize - 8) sound += "aa,bb\n";
@@ -173,7 +173,7 @@ TEST(Examine, StreamsWithOneOddThing) {
     }
 }
 
-// This holds even if they are spread over many blocks and parts.
+// This is true even if they are spread over many blocks and parts.
 TEST(Examine, ListsTheFirstRaggedRecords) {
     for (std::uint64_t seed = 0; seed < rounds(6); ++seed) {
         Random random(seed);

@@ -1,4 +1,4 @@
-// What the progress bar shows in the space that it has.
+// What the progress bar shows in the space available.
 #include "cli/bar.h"
 
 #include <gtest/gtest.h>

@@ -132,7 +132,7 @@ TEST_F(Signals, ThatAreIgnoredStayIgnored) {
     }
 }
 
-// As happens with several inputs, one after another.
+// As happens when several inputs are processed one after another.
 TEST_F(Signals, GoToTheGuardThatLives) {
     Cancellation first;
     { const SignalGuard guard(first); }
@@ -233,8 +233,8 @@ bool is_asleep(pid_t thread) {
     return name_end != std::string::npos && text.substr(name_end + 2).starts_with('S');
 }
 
-// Does `work` in this thread. Once `has_begun` returns true and this thread sleeps, sends it the signal, or raises the
-// signal in a different thread. It does not matter if the thread sleeps somewhere other than expected.
+// Does `work` in this thread. Once `has_begun` returns true and this thread sleeps, either sends the signal to this
+// thread or raises it in a different one. It does not matter if the thread sleeps somewhere other than expected.
 void interrupt(int signal, bool is_sent_here, const std::function<bool()>& has_begun,
                const std::function<void()>& work) {
     const pthread_t self = ::pthread_self();
@@ -352,7 +352,7 @@ protected:
 
     bool is_streamed() const { return GetParam() == Way::kStream || GetParam() == Way::kSpooled; }
 
-    // Writing a manifest checks for cancellation once more.
+    // Writing a manifest involves one more check for cancellation.
     bool has_manifest() const { return GetParam() == Way::kCompressed || GetParam() == Way::kSpooled; }
 
     Job job(unsigned threads) const {
@@ -438,7 +438,7 @@ TEST_P(SignalsInJobs, TakeNothingBackOnceAllIsInPlace) {
     EXPECT_EQ(out_.files().size(), kPieces + (has_manifest() ? 1 : 0));
 }
 
-// The pipe has delivered some records, and more are to come. The job sleeps in the middle of its pieces.
+// The pipe has delivered some records, and more are to come. The job sleeps while it waits in the middle of its pieces.
 TEST_F(Signals, EndAJobThatWaitsForItsInput) {
     for (const bool is_spooled : {false, true}) {
         for (const bool is_sent_here : {true, false}) {

@@ -151,7 +151,7 @@ TEST(ColumnStream, AppliesRules) {
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)),
                  RuleError);  // a column number, but the delimiter and header were guessed
     options.rules.is_delimiter_given = true;
-    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // the header was still guessed
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // the header was still a guess
     options.rules.is_delimiter_given = false;
     options.rules.is_header_given = true;
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
@@ -402,7 +402,8 @@ TEST(ColumnStream, MayBeLeftAtAnyTime) {
     }
 }
 
-// A consumer keeps every third batch, some beyond the stream's life, while the memory of the others is reused.
+// A consumer keeps every third batch, some of them beyond the stream's life, while the memory of the other batches is
+// reused.
 TEST(ColumnStream, BatchesThatAreKeptStayAsTheyAre) {
     const std::string text = sample(900);
     const Rows expected = reference_rows(text, {3, 1});
@@ -464,12 +465,13 @@ TEST(ColumnStream, UsesTheMemoryOfReleasedBatchesAgain) {
         rows_of(stream);
         return options.layout.memory->pool_statistics().value().requests;
     };
-    // At most the batches that are in progress or waiting, each with 4 columns of 3 buffers that grow a few times.
+    // At most the batches that are in progress or waiting, each with 4 columns of 3 buffers, which grow a few times.
     EXPECT_LT(requests_for(20'000), 9 * 4 * 3 * 6);
     EXPECT_GT(requests_for(10), 0);
 }
 
-// The columns take turns at holding nearly all the bytes of a page, so memory kept for one is of no use to the next.
+// The columns take turns holding nearly all the bytes of a page, so memory kept for one column is of no use to the
+// next.
 TEST(ColumnStream, MemoryIsBoundedWhereColumnsTakeTurns) {
     constexpr std::size_t kColumns = 32;
     constexpr std::size_t kPage = std::size_t{256} << 10;

@@ -293,7 +293,7 @@ bool has_zeros_behind(std::span<const T> content, std::size_t least) {
     return std::all_of(bytes + size, bytes + end, [](std::uint8_t byte) { return byte == 0; });
 }
 
-// The memory held other values before, and short values are copied together with the neighbours that follow them.
+// The memory held different values before, and short values are copied together with the bytes that follow them.
 TEST(Columns, HaveZerosBehindTheirValues) {
     const std::string secret(100, 's');
     std::string text;

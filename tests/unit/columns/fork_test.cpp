@@ -1,4 +1,4 @@
-// What a child process finds after fork(), in which only the calling thread continues.
+// What a child process finds after fork(): only the calling thread continues in it.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Dialects: what is refused, what presets mean and what sniffing finds; and the state machine, one byte at a time.
+// Dialects: what is refused, what presets mean and what sniffing finds; also the state machine, one byte at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Files that are not CSV are recognised from how they begin and refused; CSV that looks similar is accepted.
+// Files that are not CSV are recognised by their first bytes and refused; CSV that looks similar is accepted.
 #include "cleave/foreign.h"
 
 #include <gtest/gtest.h>

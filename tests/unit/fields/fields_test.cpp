@@ -19,7 +19,7 @@ namespace {
 using namespace std::string_literals;
 
 // Each record as "begin: end end | end of content". If the reading is in doubt, the end of content is left out, because
-// content_end() does not promise it then.
+// content_end() then makes no promise about it.
 std::string text_of(const std::vector<ReferenceRecord>& records, bool in_doubt) {
     std::string text;
     for (const ReferenceRecord& record : records) {
@@ -49,7 +49,7 @@ class FieldsTest : public testing::TestWithParam<const Kernel*> {
 protected:
     const Kernel& kernel() const { return *GetParam(); }
 
-    // Reads as the dialect says, then with Reading::kUnambiguous, which must refuse a text with a fault.
+    // Reads according to the dialect, then with Reading::kUnambiguous, which must refuse a text with a fault.
     void expect_as_reference(const Dialect& dialect, std::string_view text) const {
         const FieldReading wanted = read_fields(text, dialect);
         FieldReader by_dialect(dialect, kernel(), Reading::kByDialect, 0);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The index of a text, computed with the reference alone.
+// The index of a text, computed by the reference alone.
 IndexContents contents_of(const std::string& text, const Dialect& dialect, const Reading& reading, std::uint64_t step) {
     IndexContents contents;
     IndexHead& head = contents.head;
@@ -229,7 +229,7 @@ TEST_F(IndexFileTest, EveryMissingAndEveryFurtherByteIsNoticed) {
     }
 }
 
-// An index that is cut short and given a valid end, as someone might do on purpose. Nothing past it is read.
+// An index that is truncated and given a valid end, as someone might do on purpose. Nothing past that end is read.
 TEST_F(IndexFileTest, EveryMissingByteIsNoticedBehindARightEnd) {
     const std::string text = kText;
     const std::vector<std::uint8_t> whole =
@@ -425,8 +425,8 @@ TEST_F(IndexFileTest, AnEntryThatFollowsNoTerminatorIsRefused) {
     }
 }
 
-// Right after an edit, a second edit may leave the file's times unchanged. Writing an index waits until that is no
-// longer possible.
+// Right after an edit, a second edit may leave the file's times unchanged. Writing an index therefore waits until that
+// is no longer possible.
 TEST_F(IndexFileTest, AnEditRightAfterTheScanIsNoticed) {
     const std::string text = kText;
     std::string other = text;

@@ -39,7 +39,7 @@ TEST_F(FaultTest, WhatATruncationTookIsZerosToTheEnd) {
     EXPECT_EQ(bytes[0], '1');
     fs::resize_file(path, 0);
     overwrite(path, 0, rows(kSize));
-    // From the page of the first fault on, the bytes are no longer the file's; before it they still are.
+    // From the page of the first fault on, the bytes are no longer the file's; before that page they still are.
     EXPECT_TRUE(std::ranges::all_of(bytes.subspan(20 * kPage), [](std::uint8_t byte) { return byte == 0; }));
     EXPECT_NE(bytes[20 * kPage - 1], 0);
     expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
@@ -127,7 +127,8 @@ TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
     const TemporaryDirectory out;
     Job job = by_pieces(4);
     job.output.names = out.path("{i}");
-    // Between planning and writing, or while the last piece is written: write() then cannot read the bytes itself.
+    // Truncates the file between planning and writing, or while the last piece is written; write() itself then cannot
+    // read the bytes.
     for (const bool early : {true, false}) {
         write();
         Input input = Input::open(path);

@@ -1,5 +1,5 @@
-// Compressed streams: decoders and other programs read what the encoders write, and no incomplete stream is taken for
-// complete.
+// Compressed streams: decoders and other programs can read what the encoders write, and no incomplete stream is
+// mistaken for a complete one.
 #include <gtest/gtest.h>
 
 #include <zlib.h>

@@ -215,8 +215,8 @@ TEST_P(ParallelDecoderTest, FindsTheSameFaultsAsOneThread) {
         const Result at_once = decoded_in_order(bytes, GetParam(), kInOrder);
         EXPECT_TRUE(decoded_by(3, bytes, GetParam(), Following::kLater, [&] { return bytes.size(); }) == at_once);
 
-        // If the stream comes in parts, fewer of the bytes before a fault may have been returned when the fault is
-        // noticed.
+        // If the stream comes in parts, fewer of the bytes before a fault may have been returned by the time the fault
+        // is noticed.
         const Following more = random.chance(50) ? Following::kLater : Following::kReady;
         const auto threads = static_cast<unsigned>(1 + random.below(2));
         const Result result = decoded_by(threads, bytes, GetParam(), more, [&] { return 1 + random.below(3000); });
@@ -294,7 +294,7 @@ std::string deflated_with_too_many_codes() {
     put(0, 1);  // 'a' has a code of 1 bit
     put_zeros(138);
     put_zeros(256 - 'a' - 1 - 138);
-    put(0, 1);  // so has the end
+    put(0, 1);  // and so has the end of the block
     put_zeros(30);
     put(0, 1);  // and so has the distance
     put(0, 3);  // "aaa"

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
-// A limit for cold files: on a busy machine, a read that is started by looking for cached pages may finish before the
-// search does.
+// A limit for cold files: on a busy machine, a read that is started by the search for cached pages may finish before
+// the search does.
 constexpr std::uint64_t kMostFound = 2 * ReadAhead::kChunk;
 constexpr char kStaysWarm[] = "the files of this directory cannot be dropped from the page cache";
 

@@ -27,7 +27,7 @@ constexpr char kName[] = ".cleave-0000000000000abc";
 
 class RunMarkerTest : public testing::Test {
 protected:
-    // Does `work` as a run that has the marker, and is then killed.
+    // Does `work` as a run that owns the marker and is then killed.
     void kill_run(const std::function<void(RunMarker&)>& work, std::uint64_t id = kId) {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -157,7 +157,7 @@ TEST_F(RunMarkerTest, KeepsWhatTookTheNameSince) {
     EXPECT_EQ(files.begin()->second, "old");
 }
 
-// Files that the test above leaves must not get in the way of the next run.
+// Files left by the test above must not get in the way of the next run.
 TEST_F(RunMarkerTest, HiddenNamesAreOthersInEachRun) {
     const std::string name = RunMarker::take(directory_, kId)->next_hidden_name();
     EXPECT_NE(RunMarker::take(directory_, kId)->next_hidden_name(), name);

@@ -172,7 +172,8 @@ TEST_P(JobTest, TheManifestIsThatOfTheFiles) {
     EXPECT_EQ(*manifest->find("input")->find("size"), Json(kText.size()));
 }
 
-// With a stage, the pieces are the same however the input comes, and for every number of threads and block size.
+// With a stage, the pieces are the same however the input arrives, and for every number of threads and every block
+// size.
 class StageJobTest : public testing::Test {
 protected:
     enum class Source : std::uint8_t { kMapped, kRead, kStream };

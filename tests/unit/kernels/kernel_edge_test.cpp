@@ -1,4 +1,4 @@
-// The places where a bit has to pass from one 64-byte step to the next.
+// The positions where a bit has to pass from one 64-byte step to the next.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -40,7 +40,7 @@ TEST_P(KernelEdgeTest, LongRunsOfOneByte) {
 }
 
 // In quote mode `anywhere`, a quote after a closing one opens nothing, even where the other mode takes both for data.
-// The quotes are at every place in a step, and the modes may diverge later in it.
+// The quotes are at every position in a step, and the modes may diverge later in it.
 TEST_P(KernelEdgeTest, DoubledQuotesByAnywhere) {
     for (Dialect dialect : every_dialect()) {
         if (!dialect.quote) continue;
@@ -74,7 +74,7 @@ TEST_P(KernelEdgeTest, RunsOfEveryLength) {
     }
 }
 
-// Every four bytes of the alphabet across the border of two steps.
+// Every string of four bytes of the alphabet, across the border of two steps.
 TEST_P(KernelEdgeTest, EveryFourBytesAcrossTheBorder) {
     for (const Dialect& dialect : every_dialect()) {
         const std::string alphabet = alphabet_of(dialect);

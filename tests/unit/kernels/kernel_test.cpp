@@ -96,7 +96,7 @@ TEST_P(KernelTest, ReadsNothingOutsideTheRange) {
     }
 }
 
-// The bytes after the block in memory must not matter either.
+// The bytes that follow the block in memory must not matter either.
 TEST_P(KernelTest, DoesNotSeeWhatFollows) {
     Random random(3);
     for (const Dialect& dialect : every_dialect()) {

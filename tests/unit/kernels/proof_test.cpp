@@ -1,4 +1,4 @@
-// Checks the proof of doc/internals/design.md, "The suspect bit", on all short texts: where nothing is suspect, both
+// Checks the proof of doc/internals/design.md, "The suspect bit", on all short strings: where nothing is suspect, both
 // quote modes find the same records, and so does every kernel.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 struct Domain {
     const char* name;
     std::string_view alphabet;
-    unsigned length;            // of the longest text
+    unsigned length;            // of the longest string
     unsigned length_sanitized;  // the same, in sanitised builds
     Dialect dialect;
 };
@@ -45,7 +45,7 @@ class ProofTest : public testing::TestWithParam<Domain> {};
 INSTANTIATE_TEST_SUITE_P(, ProofTest, testing::ValuesIn(kDomains),
                          [](const auto& parameter) { return parameter.param.name; });
 
-// Advances to the next text of the same length; returns false after the last.
+// Advances to the next string of the same length; returns false after the last.
 bool next_text(std::string& text, std::string_view alphabet) {
     for (char& byte : text) {
         const std::size_t next = alphabet.find(byte) + 1;
@@ -94,7 +94,7 @@ public:
         ++all_;
     }
 
-    // If most texts were suspect, the proof would say little.
+    // If most strings were suspect, the proof would say little.
     void expect_many() const {
         EXPECT_FALSE(clear_.empty());
         EXPECT_GT(all_, 0U);

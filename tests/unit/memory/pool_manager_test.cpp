@@ -84,7 +84,7 @@ public:
 
     std::size_t limit = std::size_t{1} << 30;
     std::size_t held = 0;
-    std::size_t given = 0;  // regions, since the start
+    std::size_t given = 0;  // the number of regions handed out since the start
     int error = 0;
     std::map<std::uint8_t*, std::size_t> regions;
 };

@@ -1,4 +1,4 @@
-// Where functions run, what is moved to and from the device, what is kept and what is refused.
+// Where functions run, what is moved to and from the device, what is kept, and what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::uint64_t plus_one(std::uint64_t x) { return x + 1; }
 
 class ContextTest : public testing::Test {
 protected:
-    // The link takes 1e-9 s per byte, a body on the device next to nothing, and a body on the host 1e-9 s per byte.
+    // Per byte, the link takes 1e-9 s, a body on the device next to nothing, and a body on the host 1e-9 s.
     ContextTest() {
         machine.in = machine.out = {0, 1e-9};
         machine.launch = 0;
@@ -232,7 +232,7 @@ TEST_F(ContextTest, PagesThatAreNotPinnedAreCopiedFirst) {
     }
 }
 
-// If the speed of a body is unknown, the function stays on the host, and its host body is measured there.
+// If the speed of a function's body is unknown, the function stays on the host, where its host body is measured.
 TEST_F(ContextTest, AFunctionOfUnknownCostStaysOnTheHost) {
     open();
     const auto spend = [this](MemoryManager& memory, const Column& x) {

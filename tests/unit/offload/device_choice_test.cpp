@@ -22,7 +22,7 @@ std::shared_ptr<DeviceContext> make_context() {
     return std::make_shared<DeviceContext>(options);
 }
 
-// Opening takes 2 s, and processing 3 s per gigabyte.
+// Opening takes 2 s, and processing takes 3 s per gigabyte.
 DeviceProspect prospect() { return {2, 3e-9, make_context}; }
 
 TEST(DeviceChoice, ADeviceThatWasGivenIsAlwaysTaken) {

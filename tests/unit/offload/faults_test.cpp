@@ -70,7 +70,7 @@ Outcome run(SimulatedDevice& device, const std::shared_ptr<Device>& shared, cons
         options.device = shared;
         options.policy = scenario.policy;
         options.device_memory = scenario.limit;
-        MachineProfile profile;  // everything is free, so the device is chosen
+        MachineProfile profile;  // nothing costs anything, so the device is chosen
         options.profile = profile;
         Context context(options);
         const Functions functions(&device.virtual_clock());

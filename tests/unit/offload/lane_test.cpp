@@ -294,8 +294,8 @@ TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
     }
 }
 
-// For each page the device takes twice as long as the run took up to the device's first page, which includes the CPU's
-// part that the device is measured against. On a busy machine both take longer.
+// For each page, the device takes twice as long as the run took until the device's first page. That time includes the
+// CPU's part, against which the device is measured. On a busy machine both take longer.
 TEST_F(DeviceLaneTest, ADeviceThatIsSlowerLeavesTheRestToTheCpu) {
     using Clock = std::chrono::steady_clock;
     const std::string text = usual_text(kTrialSize + 40 * kPageSize);
@@ -356,7 +356,7 @@ TEST_F(DeviceLaneTest, PinnedMemoryIsNotNeeded) {
     }
 }
 
-// A guess takes line feeds inside a field for record ends, which causes a doubt; many doubts end the guessing.
+// A guess that takes line feeds inside a field for record ends causes a doubt; many doubts end the guessing.
 TEST_F(DeviceLaneTest, WrongGuessesCostTimeAndNothingElse) {
     std::string hidden = "9,\"" + std::string(20'000, 'x');
     for (std::size_t at = 100; at < hidden.size(); at += 97) hidden[at] = '\n';

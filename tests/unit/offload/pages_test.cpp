@@ -42,8 +42,7 @@ public:
         pthread_attr_t large;
         ::pthread_attr_init(&large);
         ::pthread_getattr_default_np(&before_);
-        ::pthread_attr_setstacksize(&large,
-                                    std::size_t{1} << 47);  // the size of an address space, of which half may be free
+        ::pthread_attr_setstacksize(&large, std::size_t{1} << 47);  // as large as a whole address space
         EXPECT_EQ(::pthread_setattr_default_np(&large), 0);
         ::pthread_attr_destroy(&large);
     }
@@ -99,7 +98,7 @@ protected:
             EXPECT_EQ(text_of(page->bytes), source.text(i));
             EXPECT_EQ(page->is_pinned, are_pinned);
             EXPECT_NE(page->owner, nullptr);
-            EXPECT_NE(page->bytes.data(), bytes_of(source.text(i)).data());  // a copy that nobody else can write to
+            EXPECT_NE(page->bytes.data(), bytes_of(source.text(i)).data());  // a copy that nothing else can write to
         }
     }
 
@@ -487,7 +486,7 @@ TEST_F(PageSourceTest, GuessedPagesCoverAnyText) {
     }
 }
 
-// The runs before a fault are passed on before it is thrown.
+// Runs that come before a fault are passed on before the fault is thrown.
 TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
     const std::string good = usual_text(10'000);
     const std::string text = good + std::string(2'000, 'x') + "\n" + usual_text(10'000);
@@ -508,8 +507,8 @@ TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
     }
 }
 
-// While another thread writes to the file, pages stay within the mapping. Line feeds come and go in two places, so that
-// the guesses for one run and the next see different bytes.
+// While another thread writes to the file, pages stay within the mapping. Line feeds come and go at two offsets, so
+// that the guesses for one run and for the next see different bytes.
 TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
     const std::string text = std::string(1 << 16, 'x');
     const std::string path = write(text);

@@ -55,7 +55,7 @@ static const cleave_memory_manager* make_memory_manager(void* state) {
     return &kManager;
 }
 
-/* A stream and an event are each a time in seconds: for an event, when it last happened. */
+/* A stream and an event are each represented by a time in seconds: for an event, when it last happened. */
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -94,7 +94,7 @@ static cleave_device_status run(void* state, const cleave_device_work* work, voi
     (void)state;
     if (strcmp(work->name, "fails") == 0) {
         work->release(work->object);
-        cleave_device_status odd = {77, ""}; /* a fault unknown to the interface, and an unterminated text */
+        cleave_device_status odd = {77, ""}; /* a fault unknown to the interface, and an unterminated string */
         memset(odd.text, 'x', sizeof odd.text);
         return odd;
     }

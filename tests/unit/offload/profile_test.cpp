@@ -175,7 +175,7 @@ TEST_F(ProfileFile, ALinkIsNeitherFollowedNorRead) {
     EXPECT_EQ(text_of(victim), before);
     EXPECT_FALSE(fs::is_symlink(path));
     EXPECT_EQ(reason(), "");
-    // A link replaces the folder.
+    // The folder is replaced by a link.
     fs::rename(folder, directory.path("elsewhere"));
     fs::create_directory_symlink(directory.path("elsewhere"), folder);
     EXPECT_FALSE(read_profile(folder, profile.identity).profile);
@@ -202,7 +202,7 @@ protected:
     NewestProfile() { profile.identity.cpu = processor_model(); }
 
     ReadProfile read() const { return read_newest_profile(folder); }
-    // Writes a profile of the device, dated `age` seconds ago.
+    // Writes a profile of the device that is `age` seconds old.
     fs::path write_of(const std::string& device, int age) {
         profile.identity.device = device;
         const fs::path path = write();
@@ -237,7 +237,7 @@ TEST_F(NewestProfile, OtherFilesAreNoProfiles) {
     EXPECT_TRUE(read().profile);
 }
 
-// The message names the file. No older profile is used in its place.
+// The message names the file. No older profile is used instead.
 TEST_F(NewestProfile, ThatMayNotBeUsedIsNamed) {
     write_of("a", 100);
     const fs::path path = write_of("b", 10);

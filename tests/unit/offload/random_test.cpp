@@ -105,7 +105,7 @@ struct Seen {
     int recovered = 0;  // ran out of memory partway through, and went on with smaller pages
 };
 
-// Evaluates two nodes. If a device call fails meanwhile, either the result is right all the same, or the error is
+// Evaluates two nodes. If a device call fails during this, either the result is right all the same, or the error is
 // thrown and repeating the evaluation succeeds. Returns whether the first attempt succeeded.
 bool evaluate(Context& context, SimulatedDevice& device, const Lazy<Column>& one, const Lazy<Column>& other,
               std::mt19937& random, Seen& seen) {
@@ -172,7 +172,7 @@ void check_graph(unsigned seed, Seen& seen) {
 TEST(RandomGraphs, GiveWhatPlainLoopsGive) {
     Seen seen;
     for (unsigned seed = 0; seed < kGraphs && !testing::Test::HasFatalFailure(); ++seed) check_graph(seed, seen);
-    // The graphs must reach every way to run.
+    // The graphs must cover every way to run.
     EXPECT_GT(seen.on_device, kGraphs / 4);
     EXPECT_GT(seen.on_host, kGraphs / 4);
     EXPECT_GT(seen.paged, kGraphs / 20);

@@ -37,7 +37,7 @@ struct SimulatedOptions {
     std::uint64_t pinned_size = std::uint64_t{1} << 30;
     Rate in{1e-5, 1e-10};
     Rate out{1e-5, 1e-10};
-    std::optional<Rate> ordinary_in;  // from memory that is not pinned; `in` if unset
+    std::optional<Rate> ordinary_in;  // from memory that is not pinned; the same as `in` if unset
     std::optional<Rate> ordinary_out;
     double launch = 1e-5;
     Rate body{0, 1e-12};                         // for bodies not named below

@@ -1,6 +1,6 @@
-// The simulated device as a module. Its settings are its memory size in bytes and, optionally, ",PATH": the first
-// opening takes kColdOpening and creates the file. Other words make the module unusable. A macro renames the function
-// that the module exports.
+// The simulated device as a module. Its settings are its memory size in bytes and, optionally, ",PATH": opening it for
+// the first time takes kColdOpening and creates the file. Other words make the module unusable. A macro renames the
+// function that the module exports.
 #include <unistd.h>
 
 #include <cctype>

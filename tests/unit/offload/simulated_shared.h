@@ -27,7 +27,7 @@ public:
     void wait_until_idle();
     bool is_idle();
 
-    double time = 0;  // virtual, when all submitted work is done; for the submitting thread only
+    double time = 0;  // virtual time when all submitted work is done; for the submitting thread only
 
 private:
     void work();
@@ -45,7 +45,7 @@ struct Occurrence {
     std::mutex mutex;
     std::condition_variable happened;
     bool has_happened = false;
-    double time = 0;  // virtual
+    double time = 0;  // in virtual seconds
 
     void happen();
     void wait();

@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// The stage that every simulated device runs. Only one may exist at a time. The entry is found while it lives, and
-// everything opened through the entry must be closed before it ends.
+// The stage that every simulated device runs. Only one may exist at a time. The entry can be found while the stage
+// exists, and everything opened through the entry must be closed before the stage is destroyed.
 class SimulatedStage {
 public:
     explicit SimulatedStage(Stage stage);

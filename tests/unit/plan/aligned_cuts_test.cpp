@@ -1,4 +1,4 @@
-// Cuts that allow blocks to be shared: the records that the cuts move to.
+// Cuts that allow blocks to be shared: the records to which the cuts move.
 #include <gtest/gtest.h>
 
 #include <algorithm>

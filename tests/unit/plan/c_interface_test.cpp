@@ -30,7 +30,7 @@ public:
 private:
     cleave_file* file_ = nullptr;
     cleave_error error_ = {};
-    std::int32_t status_;  // last: the call above sets the others
+    std::int32_t status_;  // declared last, because the call above sets the other members
 };
 
 std::vector<Piece> pieces_of(cleave_plan* plan) {

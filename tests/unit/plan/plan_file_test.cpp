@@ -1,5 +1,5 @@
-// For a file, a compressed file and a pipe, a single call of plan() gives the same result as calling the functions
-// beneath it on the bytes.
+// For a file, a compressed file and a pipe, a single call of plan() gives the same result as calling the underlying
+// functions on the bytes.
 #include "cleave/plan_file.h"
 
 #include <gtest/gtest.h>

@@ -128,7 +128,7 @@ TEST(Limits, HeaderLargerThanTheLimit) {
     }
 }
 
-// This holds even if the text has nothing but empty records.
+// This is true even if the text consists only of empty records.
 TEST(Headers, BeginWithTheEmptyRecordsBeforeThem) {
     Random random(1);
     for (const std::string& empty : empty_starts()) {
@@ -151,7 +151,7 @@ TEST(Headers, BeginWithTheEmptyRecordsBeforeThem) {
     }
 }
 
-// Worked out by hand, to state the rule a second time.
+// Worked out by hand, so that the test states the rule a second time.
 TEST(Headers, AreTheFirstRecordThatIsNotEmpty) {
     const auto header_size = [](const std::string& text, HeaderRecord rule) {
         Dialect dialect;
@@ -179,7 +179,7 @@ TEST(Headers, AfterMegabytesOfEmptyRecordsInAStream) {
     }
 }
 
-// Data beyond what memory may hold wait for the piece that they belong to.
+// Data that exceeds the memory limit waits for the piece that it belongs to.
 TEST(Limits, RecordsOfMegabytesInAStream) {
     Random random(1);
     constexpr std::size_t kMiB = std::size_t{1} << 20;
@@ -250,7 +250,8 @@ bool fits(const std::vector<std::uint64_t>& records, std::uint64_t header, std::
     return header <= limit;
 }
 
-// This check knows nothing about shares: no other boundaries make the largest piece smaller by more than a record.
+// This check knows nothing about shares: no choice of other boundaries makes the largest piece smaller by more than a
+// record.
 TEST(Shares, AreAsEvenAsRecordsAllow) {
     for (std::uint64_t seed = 0; seed < rounds(2000); ++seed) {
         Random random(seed);

@@ -1,4 +1,4 @@
-// Samples: how many, which, and how even; and the exact numbers, which users rely on.
+// Samples: how many records, which ones, and how evenly they are drawn; and the exact numbers, which users rely on.
 #include "cleave/sample.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(Sample, EverySetIsEquallyLikely) {
     }
 }
 
-// Large enough that each number is decided in turn.
+// The sample is large enough that each number is decided in turn.
 TEST(Sample, ALargeOneIsEven) {
     constexpr std::uint64_t kPopulation = 6'000'000;
     std::vector<unsigned> tenths(10);

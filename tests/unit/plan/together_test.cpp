@@ -14,7 +14,7 @@
 namespace cleave::test {
 namespace {
 
-// Plans as the manual says, one record after another.
+// Makes plans as the manual says, one record after another.
 class Planner {
 public:
     Planner(const Keyed& keyed, const Policy& policy)

@@ -1,5 +1,5 @@
-// A plan made from ranges is the plan that one process makes: for any text, cut into ranges anywhere, composed in any
-// grouping.
+// A plan made from ranges is the plan that a single process makes: for any text, whatever ranges it is cut into
+// and however their summaries are grouped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace cleave::test {
 namespace {
 
-// Advances to the next text of the same length; returns false after the last.
+// Advances to the next string of the same length; returns false after the last.
 bool next_text(std::string& text, std::string_view alphabet) {
     for (char& byte : text) {
         const std::size_t next = alphabet.find(byte) + 1;

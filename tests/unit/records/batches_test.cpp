@@ -56,7 +56,7 @@ TEST(GuessedBatches, CoverTheRangeWhateverItHolds) {
                 std::string joined;
                 for (const auto& [begin, bytes] : guessed_parts(input, text.size(), dialect, access, size)) {
                     const bool is_in_pair = begin > 0 && text.substr(begin - 1, 2) == "\r\n";
-                    // It would look as if a record ended before it and an empty one began.
+                    // It would look as if a record ended before the batch and an empty record began there.
                     EXPECT_FALSE(is_in_pair && dialect.terminator == Terminator::kAny) << begin;
                     EXPECT_EQ(begin, joined.size());
                     joined += bytes;
@@ -125,7 +125,7 @@ struct Passed {
     std::optional<Place> fault;
 };
 
-// Finds the records of a batch, and keeps its bytes. A record that contains `bad` is a fault.
+// Finds the records of a batch, and keeps their bytes. A record that contains `bad` is a fault.
 class Collector {
 public:
     Collector(Passed& passed, const Dialect& dialect, std::string bad)

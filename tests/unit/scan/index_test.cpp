@@ -29,7 +29,7 @@ TEST_P(IndexTest, FindsWhatTheReferenceFinds) {
     }
 }
 
-// Noise made of few different bytes: escapes, quotes and terminators meet at every border.
+// Noise made of only a few different bytes, so that escapes, quotes and terminators meet at every border.
 TEST_P(IndexTest, ReadsDenseNoise) {
     for (std::uint64_t seed = 0; seed < rounds(250); ++seed) {
         Random random(seed);
@@ -117,7 +117,7 @@ TEST_P(IndexTest, TakesOverWhatWorkersWalkedAhead) {
     }
 }
 
-// A block cannot see where a run of escapes began if that was many blocks earlier. Blocks begin at odd and even places
+// A block cannot see where a run of escapes began if that was many blocks earlier. Blocks begin at odd and even offsets
 // in the runs.
 TEST_P(IndexTest, ReadsLongRunsOfEscapes) {
     for (const Dialect& dialect : every_dialect_and_rule()) {

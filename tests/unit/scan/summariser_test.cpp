@@ -1,4 +1,4 @@
-// Blocks are summarised by something other than the kernels: the index is the same.
+// If something other than the kernels summarises the blocks, the index is the same.
 #include "scan/block_summariser.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace cleave::test {
 namespace {
 
-// Works byte by byte with the state machine, to represent a device that has its own method.
+// Works byte by byte with the state machine, and stands for a device that has its own method.
 class ByStateMachine final : public BlockSummariser {
 public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override {

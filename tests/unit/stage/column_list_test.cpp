@@ -1,4 +1,4 @@
-// Lists of columns: which columns each form means, and the place and reason of each refusal.
+// Lists of columns: which columns each form means, and the reason and position of each refusal.
 #include <gtest/gtest.h>
 
 #include "base/shell_word.h"

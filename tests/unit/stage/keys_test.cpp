@@ -1,4 +1,4 @@
-// Keys: where they come from, which ones are refused and what remains of them; and the tokens that are made with them.
+// Keys: where they come from, which ones are refused and what remains of them; and the tokens that they produce.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -130,7 +130,7 @@ TEST(SecretMemory, NamesTheLimit) {
 
 class Keys : public testing::Test {
 protected:
-    // A busy machine may delay a writer.
+    // The default patience is long, because a busy machine may delay a writer.
     static KeyRing ring_of(const std::string& source, std::chrono::milliseconds patience = std::chrono::hours(1)) {
         return KeyRing(std::vector{source}, patience);
     }

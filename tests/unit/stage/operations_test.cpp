@@ -28,7 +28,7 @@ protected:
     }
     std::string apply(std::string_view text, std::string_view value) { return apply(make(text), value); }
 
-    // Expects this message, and that the text from the error's place onwards is `from_place`.
+    // Expects this message, and expects the text from the error's position onwards to be `from_place`.
     void expect_refused(const std::string& text, const std::string& reason, const std::string& from_place) {
         try {
             make(text);

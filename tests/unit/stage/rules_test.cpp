@@ -1,4 +1,4 @@
-// The rule language: what each production means, and the place and reason of each refusal.
+// The rule language: what each production means, and the reason and position of each refusal.
 #include <gtest/gtest.h>
 
 #include <variant>

@@ -1,5 +1,5 @@
-// StageWorker, by hand. tests/references/stages compares the command with an oracle, and tests/fuzz the worker with a
-// reference.
+// StageWorker, tested with results worked out by hand. tests/references/stages compares the command with an oracle, and
+// tests/fuzz compares the worker with a reference.
 #include "cleave/stage.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string changed(std::string_view text, const Dialect& dialect, const std::st
     return std::string(text_of(worker.written()));
 }
 
-// Outside quotes such an escape is a plain byte, so it must be doubled only in quoted fields.
+// Outside quotes such an escape is plain data, so it must be doubled only in quoted fields.
 TEST(Stage, EscapesADigitInQuotesWhereItIsAnEscapeThereOnly) {
     Dialect dialect;
     dialect.escape = '0';

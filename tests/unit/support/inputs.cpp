@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array kTerminators = {Terminator::kLf, Terminator::kCr, Terminator::kAny};
 
-// Adds a quoted field, in which quotes are doubled or escaped.
+// Adds a quoted field whose quotes are doubled or escaped.
 void add_quoted_field(Random& random, const Dialect& dialect, std::size_t size, std::string& text) {
     const std::string alphabet = alphabet_of(dialect);
     const char quote = static_cast<char>(*dialect.quote);
@@ -74,7 +74,7 @@ std::vector<Dialect> every_dialect() {
         }
     }
 #ifdef __SANITIZE_THREAD__
-    dialects = {dialects[0], dialects[7]};  // the others use nothing more that threads share
+    dialects = {dialects[0], dialects[7]};  // the other dialects use nothing more that threads share
 #endif
     return dialects;
 }

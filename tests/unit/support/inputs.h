@@ -24,7 +24,7 @@ constexpr bool kSanitized = false;
 #endif
 
 // How many of a random test's `count` rounds to run: half of them, or a quarter in sanitised builds, unless
-// CLEAVE_TEST_ROUNDS says otherwise. At least one.
+// CLEAVE_TEST_ROUNDS says otherwise; at least one.
 unsigned rounds(unsigned count);
 
 class Random;

@@ -11,7 +11,7 @@
 namespace cleave::test {
 namespace {
 
-// The code points of a text; a byte that is not part of one counts as its own character.
+// The code points of a string; a byte that is not part of one counts as a separate character.
 std::vector<std::string> characters_of(std::string_view text) {
     std::vector<std::string> characters;
     while (!text.empty()) {
@@ -32,7 +32,7 @@ std::vector<std::string> characters_of(std::string_view text) {
     return characters;
 }
 
-// `text` begins at byte `place` of the whole text.
+// `text` begins at byte `place` of the complete text.
 OperationSyntax syntax_at(std::string_view text, std::size_t place);
 
 ArgumentSyntax argument_at(std::string_view text, std::size_t place) {

@@ -1,4 +1,4 @@
-// Operations for tests: parsed from a text, and applied to values while every promise of operation.h is checked.
+// Operations for tests: parsed from their text, and applied to values while every promise of operation.h is checked.
 #pragma once
 
 #include <cstdint>

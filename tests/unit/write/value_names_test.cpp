@@ -1,4 +1,4 @@
-// Names of pieces by value: the names of some values, and what holds for all sets of values. The code that reads the
+// Names of pieces by value: the names of some values, and what is true of all sets of values. The code that reads the
 // names back is independent of the library.
 #include <gtest/gtest.h>
 
@@ -175,11 +175,11 @@ TEST(ValueNames, RefuseColumnsThatAreMissing) {
     EXPECT_TRUE(names_of({}, {"c"}, false).empty());
 }
 
-// What holds for all names.
+// What is true of all names.
 
 constexpr std::string_view kHexDigits = "0123456789ABCDEF";
 
-// The bytes of an escaped text; nothing if the text is not an escaped text.
+// The bytes that an escaped text stands for; nothing if it is not an escaped text.
 std::optional<std::string> unescaped(std::string_view text) {
     std::string bytes;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -360,7 +360,7 @@ TEST(ValueNames, OfEveryShortValueDiffer) {
 }
 
 TEST(ValueNames, NumberAMillionInLinearTime) {
-    // Values that differ only in case, the worst for the search; 20 letters give a million.
+    // Values that differ only in case, which are the worst for the search; 20 letters give a million.
     constexpr std::size_t kCount = 1U << 20U;
     std::string spelt(20, 'a');
     const auto value = [&](std::size_t key, std::size_t) -> std::string_view {

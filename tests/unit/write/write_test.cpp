@@ -320,7 +320,8 @@ TEST(Write, AStreamIsJudgedBeforeItIsFinal) {
     EXPECT_EQ(directory.files(), Files{});
 }
 
-// Copies within a file system, and to one in memory if there is one: whatever the system copies is copied correctly.
+// Copies within a file system, and to a file system in memory if there is one: whatever the system copies is copied
+// correctly.
 TEST(CopyBySystem, AppendsTheRange) {
     const TemporaryDirectory directory;
     Random random(1);

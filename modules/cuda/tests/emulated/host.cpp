@@ -84,7 +84,7 @@ cudaError_t with_error(cudaError_t error) {
     return error;
 }
 
-// Starts a call. If the result is not success, the call returns it, and does only what it must do even then.
+// Starts a call. If the result is not success, the call returns it, and does only what it must do even when it fails.
 cudaError_t begin() {
     ++call_count;
     if (lasting_error == cudaSuccess && failing_call >= 0 && failing_call-- == 0) {
@@ -102,7 +102,7 @@ cudaError_t call(F function) {
     return error != cudaSuccess ? error : with_error(function());
 }
 
-// Wraps calls that free, which do so even if they fail.
+// Wraps calls that free memory, which they do even if they fail.
 template <class F>
 cudaError_t call_always(F function) {
     const std::scoped_lock lock(mutex);

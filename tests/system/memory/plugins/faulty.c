@@ -71,7 +71,7 @@ static int allocate_nothing(void* object, cleave_memory_space space, size_t size
     return 0;
 }
 
-/* Reports more bytes than the memory has: the last ones belong to the next memory. Not thread-safe. */
+/* Reports a larger size than the memory has: the last bytes belong to the next memory. Not thread-safe. */
 static int allocate_and_lie(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                             void* stream, cleave_memory* memory) {
     static char arena[1 << 24];
