@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cleave/input.h"
+#include "cleave/mapping_guard.h"
 
 namespace cleave {
 namespace {
@@ -34,7 +35,8 @@ int main(int argc, char** argv) try {
         return 2;
     }
     const std::size_t count = std::stoul(argv[1]);
-    const cleave::Input input = cleave::Input::open(argv[2]);
+    const cleave::MappingGuard guard;
+    const cleave::Input input = cleave::Input::open(argv[2], nullptr, cleave::Access::kMapped);
     const std::string directory = argv[3];
     const auto bytes = input.bytes();
     for (std::size_t i = 0; i < count; ++i) {

@@ -5,6 +5,7 @@
 
 #include "benches.h"
 #include "cleave/input.h"
+#include "cleave/mapping_guard.h"
 #include "cleave/scan.h"
 #include "read_only.h"
 
@@ -12,9 +13,10 @@ namespace cleave {
 namespace {
 
 void read_file(benchmark::State& state, const std::string& path) {
+    const MappingGuard guard;
     std::size_t size = 0;
     for ([[maybe_unused]] auto _ : state) {
-        const Input input = Input::open(path);
+        const Input input = Input::open(path, nullptr, Access::kMapped);
         benchmark::DoNotOptimize(xor_of(input.bytes(), static_cast<unsigned>(state.range(0))));
         size = input.bytes().size();
     }
@@ -22,9 +24,10 @@ void read_file(benchmark::State& state, const std::string& path) {
 }
 
 void scan_file(benchmark::State& state, const std::string& path, std::optional<std::uint64_t>& records) {
+    const MappingGuard guard;
     std::size_t size = 0;
     for ([[maybe_unused]] auto _ : state) {
-        Input input = Input::open(path);
+        Input input = Input::open(path, nullptr, Access::kMapped);
         Execution execution;
         execution.threads = static_cast<unsigned>(state.range(0));
         const Findings findings = scan(input, Dialect(), execution);

@@ -23,6 +23,7 @@
 #include "cleave/fields.h"
 #include "cleave/input.h"
 #include "cleave/kernel.h"
+#include "cleave/mapping_guard.h"
 #include "fields/field_decoder.h"
 
 namespace cleave {
@@ -92,7 +93,8 @@ std::uint64_t hash(const Column& column, const std::vector<std::uint8_t>& key, u
 }
 
 void run(const std::string& path, const std::string& name, const std::string& key_path, unsigned threads) {
-    const Input input = Input::open(path);
+    const MappingGuard guard;
+    const Input input = Input::open(path, nullptr, Access::kMapped);
     const auto bytes = input.bytes();
     const auto header_end = std::ranges::find(bytes, '\n');
     if (header_end == bytes.end()) throw std::runtime_error("there is no header");

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "cleave/input.h"
+#include "cleave/mapping_guard.h"
 #include "loop2021.h"
 
 namespace cleave {
@@ -36,7 +37,8 @@ int main(int argc, char** argv) try {
         return 2;
     }
     const auto threads = static_cast<unsigned>(std::stoul(argv[2]));
-    const cleave::Input input = cleave::Input::open(argv[1]);
+    const cleave::MappingGuard guard;
+    const cleave::Input input = cleave::Input::open(argv[1], nullptr, cleave::Access::kMapped);
     std::cout << cleave::count_newlines(input.bytes(), threads) << "\n";
     return 0;
 } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cleave/input.h"
+#include "cleave/mapping_guard.h"
 #include "read_only.h"
 
 int main(int argc, char** argv) try {
@@ -12,7 +13,8 @@ int main(int argc, char** argv) try {
         return 2;
     }
     const auto threads = static_cast<unsigned>(std::stoul(argv[2]));
-    const cleave::Input input = cleave::Input::open(argv[1]);
+    const cleave::MappingGuard guard;
+    const cleave::Input input = cleave::Input::open(argv[1], nullptr, cleave::Access::kMapped);
     std::cout << std::hex << cleave::xor_of(input.bytes(), threads) << "\n";
     return 0;
 } catch (const std::exception& error) {

@@ -66,7 +66,7 @@ if(CLEAVE_BUILD_SHARED)
     install(TARGETS libcleave_shared EXPORT cleaveTargets
             LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shared NAMELINK_COMPONENT dev
             INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-    install_documents(libcleave0 shared)
+    install_documents(libcleave1 shared)
 endif()
 install(TARGETS libcleave cleave_offload EXPORT cleaveTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev

@@ -4,6 +4,7 @@ set(CPACK_COMPONENTS_ALL cleave dev)
 set(CPACK_PACKAGE_FILE_NAME cleave-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 # The maintainer and the time come from the newest changelog entry. As in Debian's tools, DEBFULLNAME and DEBEMAIL
 # override the maintainer, and SOURCE_DATE_EPOCH the time.
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/changelog)
 file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/changelog signature REGEX "^ -- " LIMIT_COUNT 1)
 string(REGEX MATCH "^ -- (.*>)  (.*)$" signature "${signature}")
 set(maintainer "${CMAKE_MATCH_1}")
@@ -38,19 +39,19 @@ cleave, with a CMake package and pkg-config files.")
 
 if(CLEAVE_BUILD_SHARED)
     list(APPEND CPACK_COMPONENTS_ALL shared)
-    set(CPACK_DEBIAN_SHARED_PACKAGE_NAME libcleave0)
+    set(CPACK_DEBIAN_SHARED_PACKAGE_NAME libcleave1)
     set(CPACK_DEBIAN_SHARED_PACKAGE_SECTION libs)
     set(CPACK_DEBIAN_SHARED_PACKAGE_SHLIBDEPS ON)
     set(CPACK_COMPONENT_SHARED_DESCRIPTION "cuts CSV files at record boundaries (shared library)
 Programs that use the library of the command cleave need this package. The
 command does not.")
-    # libcleave-dev depends on libcleave0 of the same version.
+    # libcleave-dev depends on libcleave1 of the same version.
     set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
     set(CPACK_COMPONENT_DEV_DEPENDS shared)
     # Makes packages of programs that use the library depend on the versions that share its ABI.
     math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
-    file(CONFIGURE OUTPUT shlibs CONTENT "libcleave 0 libcleave0 (>= ${PROJECT_VERSION}), \
-libcleave0 (<< ${PROJECT_VERSION_MAJOR}.${next_minor}~)\n")
+    file(CONFIGURE OUTPUT shlibs CONTENT "libcleave 1 libcleave1 (>= ${PROJECT_VERSION}), \
+libcleave1 (<< ${PROJECT_VERSION_MAJOR}.${next_minor}~)\n")
     set(CPACK_DEBIAN_SHARED_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/shlibs
         ${PROJECT_SOURCE_DIR}/cmake/triggers)
 endif()

@@ -12,9 +12,9 @@ int main(int argc, char** argv) try {
         return 2;
     }
     const cleave::MappingGuard guard;  // if the file becomes shorter, cleave throws instead of dying of SIGBUS
-    cleave::Input input = cleave::Input::open(argv[1]);
+    cleave::Input input = cleave::Input::open(argv[1], nullptr, cleave::Access::kMapped);
     const cleave::Dialect dialect = cleave::settle_dialect({}, input).dialect;
-    const cleave::Findings findings = cleave::scan(input, dialect, {});
+    const cleave::Findings findings = cleave::scan(input, dialect);
     if (findings.open_quote) throw cleave::OpenQuoteError(*findings.open_quote);
     std::cout << findings.records << '\n';
 } catch (const std::exception& error) {

@@ -13,9 +13,8 @@ int main(int argc, char** argv) try {
         return 2;
     }
     const cleave::MappingGuard guard;  // if the file becomes shorter, cleave throws instead of dying of SIGBUS
-    cleave::Policy policy;
-    policy.pieces = std::stoull(argv[2]);
-    for (const cleave::Piece& piece : cleave::plan(argv[1], policy).pieces) {
+    const cleave::Plan plan = cleave::plan(argv[1], cleave::Policy::into_pieces(std::stoull(argv[2])));
+    for (const cleave::Piece& piece : plan.pieces) {
         std::cout << piece.number << '\t' << piece.start << '\t' << piece.length << '\t' << piece.first_record << '\t'
                   << piece.records << '\n';
     }

@@ -23,10 +23,9 @@ int main(int argc, char** argv) try {
         std::cerr << "usage: example_split FILE N TEMPLATE\n";
         return 2;
     }
-    const cleave::MappingGuard guard;  // if the file becomes shorter, cleave throws instead of dying of SIGBUS
     cleave::Input input = cleave::Input::open(argv[1]);
     cleave::Job job;
-    job.policy.pieces = std::stoull(argv[2]);
+    job.policy = cleave::Policy::into_pieces(std::stoull(argv[2]));
     job.output.names = argv[3];
     PrintNames observer;
     cleave::run_job(input, job, observer);

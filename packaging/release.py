@@ -31,7 +31,7 @@ source                     build/dist     cleave-VERSION.tar.gz                 
 ./dev dist                 build/dist     cleave-VERSION-linux-{x86_64,aarch64}-musl.tar.gz               musl
 ./dev dist                 build/dist     cleave-VERSION-linux-{x86_64,aarch64}.tar.gz                    glibc
 ./dev package amd64 arm64  build/package  cleave_VERSION_{amd64,arm64}.deb                                debian
-./dev package amd64 arm64  build/package  libcleave0_VERSION_{amd64,arm64}.deb                            headers
+./dev package amd64 arm64  build/package  libcleave1_VERSION_{amd64,arm64}.deb                            headers
 ./dev package amd64 arm64  build/package  libcleave-dev_VERSION_{amd64,arm64}.deb                         headers
 ./dev wheel --all          build/wheel    cleave_csv-VERSION.tar.gz                                       source
 ./dev wheel --all          build/wheel    cleave_csv-VERSION-PYTHON-*manylinux_2_28_{x86_64,aarch64}.whl  glibc-wheel

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "cleave/cleave.h"
+#include "cleave/experimental/range_plan.h"
+#include "cleave/experimental/range_summary.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "cleave/offload.h"
+#include "cleave/experimental/offload.h"
 #include "element_wise.h"
 
 // A part of a block of numbers, on the host or on a device. Copies are views of the same block.

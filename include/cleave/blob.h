@@ -1,22 +1,21 @@
 // Bytes with random access, in memory or in a file. For bytes in order, see stream.h. Knows nothing about CSV.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
-#include <stdexcept>
 #include <type_traits>
 #include <vector>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
 // A temporary that owns its bytes, such as a vector returned by a function. Everything that keeps a view of bytes
 // rejects one at compile time, because the view would outlive the bytes.
 template <class T>
-concept TemporaryBytes = !std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T> &&
-                         std::convertible_to<T, std::span<const std::uint8_t>>;
+concept TemporaryBytes = !std::is_lvalue_reference_v<T> && !std::ranges::enable_borrowed_range<std::remove_cv_t<T>> &&
+                         std::is_convertible_v<T, std::span<const std::uint8_t>>;
 
 // A part of a blob.
 struct BlobRange {
@@ -34,12 +33,21 @@ public:
 
     virtual std::uint64_t size() const noexcept = 0;
 
-    // The bytes [offset, offset + size), which must be within the blob: either a view, valid for as long as the blob
-    // exists, or a copy in `buffer`, valid until `buffer` is changed. Each thread needs its own buffer. Throws
-    // std::system_error, and InputChangedError if the file has become shorter.
+    // The bytes [offset, offset + size), or ArgumentError if they are not within the blob: either a view, valid for as
+    // long as the blob exists, or a copy in `buffer`, valid until `buffer` is changed. Each thread needs its own
+    // buffer. Throws SystemError, and InputChangedError if the file has become shorter.
     virtual std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                                std::vector<std::uint8_t>& buffer) const = 0;
 
+protected:
+    // For lend().
+    void check_range(std::uint64_t offset, std::size_t size) const {
+        if (offset > this->size() || size > this->size() - offset) {
+            throw ArgumentError("blob: these bytes are not within it");
+        }
+    }
+
+public:
     // Throws InputChangedError if lent bytes could not be read and read as zeros instead. Cheap: call it after reading
     // the bytes of each lend().
     virtual void throw_if_lost() const {}
@@ -57,6 +65,7 @@ public:
     std::uint64_t size() const noexcept override { return bytes_.size(); }
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& /*buffer*/) const override {
+        check_range(offset, size);
         return bytes_.subspan(offset, size);
     }
 
@@ -67,15 +76,16 @@ private:
 // A range of another blob, which must outlive it.
 class RangeBlob final : public Blob {
 public:
-    // Throws std::invalid_argument if the range is not within the blob.
+    // Throws ArgumentError if the range is not within the blob.
     RangeBlob(const Blob& blob, std::uint64_t begin, std::uint64_t end) : blob_(&blob), begin_(begin), end_(end) {
-        if (begin > end || end > blob.size()) throw std::invalid_argument("range: it is not within the blob");
+        if (begin > end || end > blob.size()) throw ArgumentError("range: it is not within the blob");
     }
     RangeBlob(const Blob&& blob, std::uint64_t begin, std::uint64_t end) = delete;
 
     std::uint64_t size() const noexcept override { return end_ - begin_; }
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& buffer) const override {
+        check_range(offset, size);
         return blob_->lend(begin_ + offset, size, buffer);
     }
     // The blob that this is a range of.

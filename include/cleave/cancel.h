@@ -23,7 +23,7 @@ public:
     void throw_if_requested() const;
 
     // An eventfd for poll(), which becomes readable when this cancellation is requested. The first call creates it, so
-    // a program that never waits needs no descriptor. Throws std::system_error if the process has no descriptors left.
+    // a program that never waits needs no descriptor. Throws SystemError if the process has no descriptors left.
     // Any thread may call it. A process that inherits the descriptor can write to it: that also ends waits, but does
     // not change requested().
     int descriptor() const;

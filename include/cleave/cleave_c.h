@@ -59,7 +59,7 @@ typedef struct cleave_limits {
 typedef struct cleave_file cleave_file;
 typedef struct cleave_plan cleave_plan;
 
-/* The version of the library, such as "0.1.0". Static. */
+/* The version of the library, such as "0.2.0". Static. */
 CLEAVE_C_API const char* cleave_version(void);
 
 /* Opens a file, or standard input for "-", and finds its dialect. Compressed data and pipes are copied, decompressed,
@@ -73,6 +73,10 @@ CLEAVE_C_API void cleave_close(cleave_file* file);
 
 /* The number of records, not counting the header. The first call that needs it scans the file once. */
 CLEAVE_C_API int32_t cleave_count(cleave_file* file, uint64_t* records, cleave_error* error);
+
+/* Copies `size` bytes from `offset` on into `buffer`. The offset is one of the decompressed bytes, as in a plan. It is
+ * an error if the file has fewer bytes. */
+CLEAVE_C_API int32_t cleave_read(cleave_file* file, uint64_t offset, void* buffer, uint64_t size, cleave_error* error);
 
 /* Plans the pieces. On success, free *plan with cleave_plan_free(); otherwise it is NULL. */
 CLEAVE_C_API int32_t cleave_plan_make(cleave_file* file, const cleave_limits* limits, cleave_plan** plan,

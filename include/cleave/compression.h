@@ -12,10 +12,10 @@ namespace cleave {
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
 // How to compress a piece. The level is the one that the gzip or zstd command takes, from least_level() to
-// most_level(). Functions that compress throw std::invalid_argument for any other level.
+// most_level(). Functions that compress throw ArgumentError for any other level.
 struct CompressionOptions {
     Compression format = Compression::kNone;
-    int level = 0;  // ignored for kNone
+    std::optional<int> level = {};  // not set: default_level(); ignored for kNone
 };
 
 int least_level(Compression format);

@@ -42,7 +42,7 @@ enum class HeaderRecord : std::uint8_t {
 struct Dialect {
     std::uint8_t delimiter = ',';
     std::optional<std::uint8_t> quote = '"';
-    std::optional<std::uint8_t> escape;
+    std::optional<std::uint8_t> escape = {};
     EscapeScope escape_scope = EscapeScope::kEverywhere;
     Quoting quoting = Quoting::kFieldStart;
     Terminator terminator = Terminator::kLf;
@@ -72,14 +72,14 @@ struct PreambleOptions {
     std::uint64_t lines = 0;  // this many, including a separator line; all lines if the input has fewer
     // Also the lines after them that begin with this text, up to the last one before a line that does not. Under
     // HeaderRecord::kFirstNotEmpty, empty lines between them belong to the preamble. Empty: no such lines.
-    std::string comment;
+    std::string comment = {};
 
     bool operator==(const PreambleOptions&) const = default;
 };
 
 // A dialect whose delimiter and terminator may be sniffed. `preamble` is not used if the dialect has one already.
 struct DialectOptions {
-    Dialect dialect;
+    Dialect dialect = {};
     bool sniff_delimiter = true;
     bool sniff_terminator = true;
     PreambleOptions preamble = {};
@@ -160,12 +160,12 @@ struct SniffedDialect {
 // shorter than kSniffSize. At most kSniffSize bytes after the preamble are used. `name` is the file's name without a
 // compression suffix. If the delimiter is open, .tsv and .tab mean TAB, and .jsonl and .ndjson mean the preset "jsonl",
 // unless `wanted` sets some other part of the dialect. The resulting dialect is valid, whatever the bytes. Throws
-// std::invalid_argument if what `wanted` gives is invalid, and InputError if the preamble does not end in `head`.
+// ArgumentError if what `wanted` gives is invalid, and InputError if the preamble does not end in `head`.
 SniffedDialect settle_dialect(const DialectOptions& wanted, std::span<const std::uint8_t> head, std::string_view name);
 
 // The values of the fields of a record, up to its terminator if it has one: without the quotes around them, with
 // doubled quotes as one, and escaped bytes as themselves. A quote that is plain data is kept. A byte order mark counts
-// as data. Throws std::invalid_argument for an invalid dialect.
+// as data. Throws ArgumentError for an invalid dialect.
 std::vector<std::string> field_values(std::span<const std::uint8_t> record, const Dialect& dialect);
 
 // The size of the UTF-8 byte order mark that `head` begins with: 3 or 0.

@@ -1,15 +1,55 @@
-// The errors of the library. If a system call fails, functions throw std::system_error with the path in its message.
-// They throw std::invalid_argument for a request that cannot be met (such as an output template that gives two pieces
-// the same name) and for an argument that a header forbids: every public function checks its arguments before it reads
-// or writes anything.
+// The errors of the library. Everything it throws itself is a cleave::Error and, for programs that do not care whose
+// error it is, also an exception of the standard library. The exceptions to this are std::bad_alloc, which the standard
+// library throws wherever memory runs out, and whatever a function of the caller throws.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace cleave {
+
+// The base of all errors: catch (const cleave::Error& error).
+class Error {
+public:
+    virtual const char* what() const noexcept = 0;
+
+protected:
+    Error() = default;
+    Error(const Error&) = default;
+    Error& operator=(const Error&) = default;
+    ~Error() = default;
+};
+
+// An error that is also an exception of the standard library.
+template <class Standard>
+class ErrorOf : public Standard, public Error {
+public:
+    using Standard::Standard;
+    const char* what() const noexcept override { return Standard::what(); }
+};
+
+// A request that cannot be met, such as an output template that gives two pieces the same name; or an argument that a
+// header forbids, which includes an object in the wrong state, such as a stream that was read before. Every public
+// function checks its arguments before it reads or writes anything.
+class ArgumentError : public ErrorOf<std::invalid_argument> {
+public:
+    using ErrorOf::ErrorOf;
+};
+
+// A call where it cannot work, such as one that needs threads which a fork has left behind; or a fault of the library.
+class LogicError : public ErrorOf<std::logic_error> {
+public:
+    using ErrorOf::ErrorOf;
+};
+
+// A system call failed. `what()` begins with the path, if a file is concerned.
+class SystemError : public ErrorOf<std::system_error> {
+public:
+    using ErrorOf::ErrorOf;
+};
 
 // A place in the input: a byte and the record that contains it, both from 0; record 0 begins at byte 0.
 struct Place {
@@ -20,10 +60,10 @@ struct Place {
 };
 
 // The input is malformed or its format is not supported. `what()` does not name the place.
-class InputError : public std::runtime_error {
+class InputError : public ErrorOf<std::runtime_error> {
 public:
     explicit InputError(const std::string& what, std::optional<Place> place = std::nullopt)
-        : std::runtime_error(what), place_(place) {}
+        : ErrorOf(what), place_(place) {}
 
     const std::optional<Place>& place() const noexcept { return place_; }
 
@@ -38,22 +78,22 @@ public:
 };
 
 // The input changed after it was opened: do not use any results obtained from it.
-class InputChangedError : public std::runtime_error {
+class InputChangedError : public ErrorOf<std::runtime_error> {
 public:
-    using std::runtime_error::runtime_error;
+    using ErrorOf::ErrorOf;
     InputChangedError() : InputChangedError("the input was modified while it was read (its mtime or size changed)") {}
 };
 
 // Input::open_snapshot() cannot promise to read the input as it is now. `what()` says why, such as "it is compressed".
-class SnapshotError : public std::runtime_error {
+class SnapshotError : public ErrorOf<std::runtime_error> {
 public:
-    using std::runtime_error::runtime_error;
+    using ErrorOf::ErrorOf;
 };
 
 // A Cancellation was requested.
-class Cancelled : public std::runtime_error {
+class Cancelled : public ErrorOf<std::runtime_error> {
 public:
-    Cancelled() : std::runtime_error("cancelled") {}
+    Cancelled() : ErrorOf("cancelled") {}
 };
 
 }  // namespace cleave

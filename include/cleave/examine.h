@@ -116,7 +116,7 @@ constexpr std::uint64_t kListedRagged = 10;
 // Lists the first `max_listed` ragged records; UINT64_MAX lists all of them. Memory: about 65 bytes per block of a
 // blob, and up to 100 bytes per listed record. A blob is examined in at most 4096 parts, each of which can list
 // `max_listed` records before the lists are joined. Throws what scan() throws.
-Examination examine(Input& input, const Dialect& dialect, const Execution& execution,
+Examination examine(Input& input, const Dialect& dialect, const Execution& execution = {},
                     std::uint64_t max_listed = kListedRagged);
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "cleave/blob.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
 #include "cleave/field_row.h"
@@ -46,7 +47,7 @@ class FieldReader {
 public:
     // If `fields` is above 0, every record that is not empty must have that many fields. If it is 1, an empty record
     // counts as a record with one empty field. `kernel` must outlive the reader. If `memory` is null, a new "system"
-    // manager is used. Throws std::invalid_argument for an invalid dialect.
+    // manager is used. Throws ArgumentError for an invalid dialect.
     FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields,
                 std::shared_ptr<MemoryManager> memory = nullptr);
     ~FieldReader();
@@ -60,6 +61,7 @@ public:
     // field, a closing quote followed by anything but a delimiter, terminator or quote, a CR or LF outside quotes that
     // does not end a record, and an escape as the last byte.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
+    RecordBlock read(TemporaryBytes auto&& bytes, Place place, bool at_end) = delete;
 
 private:
     struct State;

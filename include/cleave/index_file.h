@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +13,8 @@
 
 #include "cleave/blob.h"
 #include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/function_ref.h"
 #include "cleave/input.h"
 #include "cleave/scan.h"
 
@@ -23,9 +24,9 @@ namespace cleave {
 constexpr std::uint64_t kIndexStep = std::uint64_t{1} << 20;
 
 // There is an index, but it must not be trusted. `what()` says why.
-class IndexError : public std::runtime_error {
+class IndexError : public ErrorOf<std::runtime_error> {
 public:
-    using std::runtime_error::runtime_error;
+    using ErrorOf::ErrorOf;
 };
 
 // What an index says about its file, except for its entries.
@@ -53,7 +54,7 @@ struct IndexContents {
     bool operator==(const IndexContents&) const = default;
 };
 
-// The bytes of the index file. Throws std::invalid_argument for contents that no file can have.
+// The bytes of the index file. Throws ArgumentError for contents that no file can have.
 std::vector<std::uint8_t> encode_index(const IndexContents& contents);
 
 // A view of the bytes of an index file, which must outlive it. Any thread may use it.
@@ -80,7 +81,7 @@ private:
 // The path of a file's index: the file's path with the suffix ".cleave".
 std::string index_path(const std::string& input_path);
 
-// A digest that is the same on every machine and in every version. Throws std::invalid_argument for an invalid dialect.
+// A digest that is the same on every machine and in every version. Throws ArgumentError for an invalid dialect.
 std::uint64_t dialect_digest(const Dialect& dialect);
 
 // Which file an index may belong to.
@@ -90,15 +91,16 @@ enum class IndexMatch : std::uint8_t {
                 // that time, so compare the index with the file before using it
 };
 
-// The index of an open file, read from a mapping. Any thread may use it.
+// The index of an open file. It is mapped if a MappingGuard exists, and read into memory otherwise. Any thread may use
+// it.
 class IndexFile {
     struct Impl;
 
 public:
     // Opens the index of an input that is a blob, and checks it. Returns nullptr if there is no index. Throws
     // IndexError for an index that must not be trusted: it is damaged or has a different version, other users may write
-    // to it, it was made with a different dialect, or it does not match the file. Throws std::system_error, and
-    // std::invalid_argument for a stream and for an invalid dialect.
+    // to it, it was made with a different dialect, or it does not match the file. Throws SystemError, and
+    // ArgumentError for a stream and for an invalid dialect.
     static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect& dialect,
                                                  IndexMatch match = IndexMatch::kSameFile);
 
@@ -118,19 +120,19 @@ private:
 
 // Scans the input and makes its index. The step is kIndexStep, whatever the block size of the execution. If `found` is
 // set, it is called with the findings before the entries are computed, and anything it throws is passed on. Throws
-// OpenQuoteError for a quote that is never closed, what index_records() throws, and std::invalid_argument for a stream
+// OpenQuoteError for a quote that is never closed, what index_records() throws, and ArgumentError for a stream
 // or a snapshot.
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
-                         const std::function<void(const Findings&)>& found = {});
+                         FunctionRef<void(const Findings&)> found = {});
 
 // Writes an index beside its file, which is the input. The index appears under its name only once it is complete, and
-// replaces an older one. Throws OutputError if anything else has that name, std::invalid_argument for contents that no
-// file can have, std::system_error, and Cancelled.
+// replaces an older one. Throws OutputError if anything else has that name, ArgumentError for contents that no
+// file can have, SystemError, and Cancelled.
 void write_index(const Input& input, const IndexContents& contents);
 
 // Makes an index and writes it. Throws what make_index() and the function above throw; OutputError is thrown before the
 // scan.
 void write_index(Input& input, const Dialect& dialect, const Execution& execution,
-                 const std::function<void(const Findings&)>& found = {});
+                 FunctionRef<void(const Findings&)> found = {});
 
 }  // namespace cleave

@@ -32,8 +32,9 @@ struct FileIdentity {
 
 // How the bytes of a regular file are read.
 enum class Access : std::uint8_t {
-    kMapped,  // through a mapping, without copying
-    kRead,    // with pread(), block by block: slower, but no change to the file can raise SIGBUS
+    kRead,    // with pread(), block by block: no change to the file can raise SIGBUS
+    kMapped,  // through a mapping, without copying, if a MappingGuard exists when the file is opened; otherwise as
+              // kRead
 };
 
 // An open input, which this object owns: a Blob or a Stream. A regular file is a blob, even an empty one. Streams are
@@ -43,23 +44,23 @@ enum class Access : std::uint8_t {
 // file. For use by one thread at a time, but several threads may read the blob.
 //
 // A stream is read once: with read() until the end, with spool(), or in one of the functions that read an input
-// (scan(), examine(), cut_stream(), run_job()). All members and those functions throw std::invalid_argument for an
+// (scan(), examine(), cut_stream(), run_job()). All members and those functions throw ArgumentError for an
 // Input that was moved from, or if the input is in the wrong state.
 //
-// If another process changes a file while it is read, the lent bytes change too. If the file becomes shorter and there
-// is no MappingGuard, reading a view of a mapping can end the process with SIGBUS. Results are undefined but safe. Call
-// throw_if_changed() before using a result, and after a call has thrown: the change may be the cause.
+// If another process changes a file while it is read, the lent bytes change too. If the file becomes shorter after
+// the MappingGuard is gone, reading a view of a mapping can end the process with SIGBUS. Results are undefined but
+// safe. Call throw_if_changed() before using a result, and after a call has thrown: the change may be the cause.
 class Input {
 public:
     // Opens the file at `path`, or standard input for "-". `cancellation`, if not null, must outlive the input; when it
-    // is requested, waits for a stream end with Cancelled. Throws std::system_error, and std::invalid_argument for a
+    // is requested, waits for a stream end with Cancelled. Throws SystemError, and ArgumentError for a
     // path with a NUL byte.
     static Input open(const std::string& path, const Cancellation* cancellation = nullptr,
-                      Access access = Access::kMapped);
+                      Access access = Access::kRead);
 
     // The same for an open descriptor, which the input owns from then on, even if this throws. `path` is only a name.
     static Input of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation = nullptr,
-                               Access access = Access::kMapped);
+                               Access access = Access::kRead);
 
     // Opens a file that other processes append to, such as a log, to read it as it is now. The input is a blob with the
     // size that the file has at this moment, even if that is 0. throw_if_changed() accepts new times and a larger size,
@@ -68,7 +69,7 @@ public:
     // incomplete last record. Throws what open() throws, and SnapshotError for a pipe, a device, a compressed file, a
     // file that does not report its size, and a file that cannot be mapped.
     static Input open_snapshot(const std::string& path, const Cancellation* cancellation = nullptr,
-                               Access access = Access::kMapped);
+                               Access access = Access::kRead);
 
     // Bytes in memory, which must outlive the input, as a mapped blob. They never count as changed. Compressed bytes
     // are not decompressed. `path` is only a name.
@@ -82,7 +83,8 @@ public:
     ~Input();
 
     // The path as given, even if it is "-".
-    const std::string& path() const;
+    const std::string& path() const&;
+    const std::string& path() const&& = delete;
     // Identifies the opened file, compressed or not. mtime_ns is 0 unless it is a regular file.
     FileIdentity identity() const;
     // How the input is compressed. For a stream, this is not known until the first peek(), read() or spool().
@@ -109,7 +111,7 @@ public:
 
     bool is_snapshot() const;
     // Snapshots only: removes the last `size` bytes from the blob; `size` is at most the blob's size. Throws
-    // std::invalid_argument otherwise. Do not call it while another thread uses the input.
+    // ArgumentError otherwise. Do not call it while another thread uses the input.
     void leave_out(std::uint64_t size);
     // How many bytes leave_out() has removed in all.
     std::uint64_t left_out() const;
@@ -118,21 +120,23 @@ public:
     bool is_stream() const;
     // The whole input, without the bytes that were left out. Not available for a stream: see spool(). Valid for as long
     // as the input exists.
-    const Blob& blob() const;
+    const Blob& blob() const&;
+    const Blob& blob() const&& = delete;
     // Streams only. Valid until spool() is called or the input is destroyed.
-    Stream& stream();
+    Stream& stream() &;
 
     // Whether the blob is a mapping in memory. Then bytes() is a view of the whole blob.
     bool is_mapped() const;
-    std::span<const std::uint8_t> bytes() const;
+    std::span<const std::uint8_t> bytes() const&;
+    std::span<const std::uint8_t> bytes() const&& = delete;
 
     // The first `size` bytes of the input, or all of it if it is shorter. read() returns them again. Call it before any
     // read(). The result is a copy, which does not change with the file, and is valid until the next call. Throws what
     // Stream::peek() and Blob::lend() throw.
-    std::span<const std::uint8_t> peek(std::size_t size);
+    std::span<const std::uint8_t> peek(std::size_t size) &;
 
     // Streams only: see Stream::read().
-    std::span<const std::uint8_t> read();
+    std::span<const std::uint8_t> read() &;
 
     // Copies a stream to an unlinked temporary file (in $TMPDIR, or else /var/tmp). The input is a blob from then on.
     // Does nothing if it is a blob already. Call it before any read(). `meter`, if not null, receives the progress.
@@ -140,7 +144,7 @@ public:
     void spool(Meter* meter = nullptr);
 
     // Throws InputChangedError if a regular file has become shorter or longer, or has been written to, since it was
-    // opened, as far as size and times show. Throws std::system_error if the storage device could not be read.
+    // opened, as far as size and times show. Throws SystemError if the storage device could not be read.
     // Replacing, renaming or removing the file does not count as a change. A file that reported size 0 but had content
     // is not checked. A snapshot's file may grow, and its timestamps may change. Any thread may call it.
     void throw_if_changed() const;
@@ -156,9 +160,13 @@ public:
 
 private:
     struct Impl;
-    explicit Input(std::unique_ptr<Impl> impl);
+    friend class RecordIndex;
+
+    explicit Input(std::shared_ptr<Impl> impl);
     Impl& opened() const;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<const Blob> shared_blob() const;
+
+    std::shared_ptr<Impl> impl_;  // shared with the indices of its records
 };
 
 }  // namespace cleave

@@ -23,28 +23,31 @@ enum class Passes : std::uint8_t {
     kTwo,   // scanned and planned as a whole; then the pieces are written in parallel
 };
 
-// What changes records on their way into the pieces. With a stage, Policy::size limits what is written. The starts and
-// lengths of pieces, in names, in the manifest and for the observer, also refer to what is written: Piece::start counts
-// from the start of the header as it is written. Policy::pieces still divides the bytes of the input, so each record is
-// in the same piece as without a stage. Policy::together names a column of the input, and compares what is written of
-// it; naming a column that the stage drops throws RuleError. A stage cannot be combined with Policy::alignment, nor
-// with a stream that is needed as a whole, unless `may_spool` is set. With Policy::by, a stream needs `may_spool` only
-// for buckets that drop the columns: otherwise everything that goes to a temporary file is also written or becomes a
-// name.
+// What changes records on their way into the pieces. With a stage, Policy::max_bytes limits what is written. The starts
+// and lengths of pieces, in names, in the manifest and for the observer, also refer to what is written: Piece::start
+// counts from the start of the header as it is written. Policy::pieces still divides the bytes of the input, so each
+// record is in the same piece as without a stage. Policy::together names a column of the input, and compares what is
+// written of it; naming a column that the stage drops throws RuleError. A stage cannot be combined with
+// Policy::alignment, nor with a stream that is needed as a whole, unless `may_spool` is set. With Policy::by, a stream
+// needs `may_spool` only for buckets that drop the columns: otherwise everything that goes to a temporary file is also
+// written or becomes a name.
 struct JobRules {
-    StageOptions options;  // no stage if these are empty, or change nothing in any input
+    StageOptions options = {};  // no stage if these are empty, or change nothing in any input
     const KeyRing* keys = nullptr;
     bool may_spool = false;  // a stream may be copied, unchanged, to a temporary file
 };
 using StageJob [[deprecated("JobRules")]] = JobRules;  // until 0.3
 
 struct Job {
-    DialectOptions dialect;
-    Policy policy;
-    JobRules stage;
-    Execution execution;  // at most as many pieces are written at once as it has threads
-    OutputOptions output;
+    DialectOptions dialect = {};
+    Policy policy = {};
+    JobRules stage = {};
+    Execution execution = {};  // at most as many pieces are written at once as it has threads
+    OutputOptions output = {};
     Passes passes = Passes::kAuto;
+    // Accept a quote that is never closed: everything after it belongs to the last record. Otherwise, and always with
+    // rules, it causes OpenQuoteError before anything appears.
+    bool allow_open_quote = false;
 };
 
 // What a job returns.
@@ -61,11 +64,10 @@ struct JobReport {
 };
 
 // A stage would need a copy of a stream, including its values, in a temporary file.
-class SpoolError : public std::invalid_argument {
+class SpoolError : public ArgumentError {
 public:
     SpoolError()
-        : std::invalid_argument("the input is a stream, and its unredacted data would be written to a temporary file") {
-    }
+        : ArgumentError("the input is a stream, and its unredacted data would be written to a temporary file") {}
 };
 
 // Its members are called while a job runs, by one thread at a time. If a member throws, the job fails and is undone.
@@ -83,14 +85,14 @@ public:
     // The rules have been compiled. Nothing is written yet. `header_records` is as in Findings.
     virtual void compiled(const Stage& /*stage*/, std::uint64_t /*header_records*/) {}
 
-    // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. The
-    // default throws OpenQuoteError for an open quote: override it to accept one.
-    virtual void found(const Findings& findings);
+    // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. Called
+    // before an open quote is refused.
+    virtual void found(const Findings& /*findings*/) {}
 
     // The start and length of the piece are known. Called in piece order; with two passes, for all pieces before any is
     // written. With a stage, the pieces of a blob are reported here only if they are measured beforehand: for
-    // Policy::size and Policy::together, for names that contain the place of a piece, for a command, for a dry run, and
-    // for a manifest under OutputOptions::resume. finished() gives the start and length in every job.
+    // Policy::max_bytes and Policy::together, for names that contain the place of a piece, for a command, for a dry
+    // run, and for a manifest under OutputOptions::resume. finished() gives the start and length in every job.
     virtual void cut(const Piece& /*piece*/) {}
 
     // The piece is finished and has its name. Called in piece order, from any thread.
@@ -102,17 +104,18 @@ public:
 
 // Runs the job on an open input that has not been read. If it throws, all files that it created are removed, except
 // under OutputOptions::resume. Throws
-// - std::invalid_argument for an argument that a header forbids, two pieces with the same name, a piece with the
+// - ArgumentError for an argument that a header forbids, two pieces with the same name, a piece with the
 //   manifest's name, and a missing directory (MissingDirectoryError),
-// - std::system_error if a system call fails, and if a name is taken,
+// - SystemError if a system call fails, and if a name is taken,
 // - OutputError, OtherPieceError, CloneError, FilterError,
-// - InputError if refuse_foreign() throws it, or if compressed data is corrupt or truncated; and whatever
-//   JobObserver::found() throws,
+// - InputError if refuse_foreign() throws it, or if compressed data is corrupt or truncated,
+// - OpenQuoteError, an InputError, for an open quote, unless Job::allow_open_quote is set,
 // - RuleError, SpoolError,
 // - HeaderSizeError, before the first piece,
 // - InputChangedError if the input was written to in the meantime; if only the time of its last status change is new,
 //   the input is scanned again and compared with the files,
 // - Cancelled, when the input's Cancellation is requested, and what the observer throws.
 JobReport run_job(Input& input, const Job& job, JobObserver& observer);
+JobReport run_job(Input& input, const Job& job);
 
 }  // namespace cleave

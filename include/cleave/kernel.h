@@ -18,7 +18,7 @@ std::vector<std::string_view> kernel_names();
 // "scalar", "sse2", "avx2", "avx512" or "neon".
 std::string_view kernel_name(const Kernel& kernel);
 
-// The kernel with that name. Throws std::invalid_argument, with the names to choose from, if this machine has none.
+// The kernel with that name. Throws ArgumentError, with the names to choose from, if this machine has none.
 const Kernel& kernel_by_name(std::string_view name);
 
 // The kernel named by the environment variable CLEAVE_KERNEL, or the preferred one if that is unset or empty. Throws

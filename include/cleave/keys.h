@@ -1,7 +1,6 @@
 // Keys for tokens, loaded from sources that the user names: never from the command line itself. No key is ever shown.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,8 +14,8 @@ namespace cleave {
 
 // A key that the program already has.
 struct NamedKey {
-    std::string name;
-    std::span<const std::uint8_t> bytes;
+    std::string name = {};
+    std::span<const std::uint8_t> bytes = {};
 };
 
 // Keys by name, in memory that is locked, left out of core dumps, empty in child processes, and wiped when the object
@@ -26,15 +25,15 @@ public:
     // Each source is NAME=WHERE. A name consists of letters, digits, `_`, `-` and `.`. A key is 32 bytes to 64 KiB
     // long, and its bytes are taken as they are, including any line end. WHERE is
     //   file:PATH   A regular file or a pipe, owned by the caller or root. Other users must have no access to it, and
-    //               its group no write access. If a pipe stays silent for `patience`, reading it fails with ETIMEDOUT.
+    //               its group no write access. If a pipe is silent for `patience_ms`, reading it fails with ETIMEDOUT.
     //   env:NAME    An environment variable. It is overwritten in place and unset, so no other thread may use the
     //               environment at the same time.
     //   fd:N        A descriptor, 3 or above, checked like a file. It is read to its end, without a time limit, and
     //               closed.
     // The keys of `given` are copied. No two keys may have the same name. Throws RuleError for a source or a key that
-    // cannot be used, and std::system_error, with the path, if a system call fails.
-    explicit KeyRing(std::span<const std::string> sources, std::chrono::milliseconds patience = std::chrono::seconds(5),
-                     std::span<const NamedKey> given = {});
+    // cannot be used, and SystemError, with the path, if a system call fails.
+    explicit KeyRing(std::span<const std::string> sources, std::span<const NamedKey> given = {},
+                     std::uint32_t patience_ms = 5'000);
 
     KeyRing(KeyRing&&) noexcept;
     KeyRing& operator=(KeyRing&&) noexcept;
@@ -44,7 +43,7 @@ public:
     const std::vector<std::string>& names() const noexcept;
 
     // 16 hex digits that tell keys apart without helping anyone to find one: the first 8 bytes of
-    // HMAC(key, 0xFF "cleave key id 1"). Throws std::invalid_argument if no key has the name.
+    // HMAC(key, 0xFF "cleave key id 1"). Throws ArgumentError if no key has the name.
     const std::string& id(std::string_view name) const;
 
     // For the library only.

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cleave/error.h"
 #include "cleave/memory_manager.h"
 
 namespace cleave {
@@ -32,9 +33,9 @@ struct MemoryRequest {
 };
 
 // A manager is unavailable: its library cannot be loaded, or the manager cannot be started.
-class MemoryManagerError : public std::runtime_error {
+class MemoryManagerError : public ErrorOf<std::runtime_error> {
 public:
-    using std::runtime_error::runtime_error;
+    using ErrorOf::ErrorOf;
 };
 
 // The manager's name or its settings are unknown, its path is relative, or another user could have written its library:
@@ -45,7 +46,7 @@ public:
 };
 
 // A manager returned no memory, or memory that is too small or misaligned. The message names the manager.
-class MemoryError : public std::bad_alloc {
+class MemoryError : public ErrorOf<std::bad_alloc> {
 public:
     // `error` is what the manager returned for a request of `size` bytes.
     MemoryError(const std::string& manager, int error, std::size_t size);
@@ -105,7 +106,7 @@ public:
     // The completed manager, for other libraries. Valid for as long as this object exists.
     const cleave_memory_manager& manager() const { return *manager_; }
 
-    // Throws MemoryError, and std::invalid_argument for an invalid request.
+    // Throws MemoryError, and ArgumentError for an invalid request.
     Memory allocate(const MemoryRequest& request);
 
     // Not set unless this is the built-in "pool" manager.

@@ -8,9 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "cleave/error.h"
 #include "cleave/plan.h"
 
 namespace cleave {
+
+// A piece's index has more digits than its names have room for.
+class IndexWidthError : public ErrorOf<std::overflow_error> {
+public:
+    using ErrorOf::ErrorOf;
+};
 
 // The value that all records of a piece share.
 struct PieceValue {
@@ -18,15 +25,16 @@ struct PieceValue {
     std::uint64_t index = 1;  // which of the pieces with this value it is, from 1
 };
 
-// A template is text with fields in braces: {stem} and {ext} come from the input's name, {i} is the piece's number
-// counted from `first_index`, {n} is the number of pieces, {start} and {record} are the byte and the record at which
-// the piece starts, and {value} is the name of its value. With {value} in the template, {i} counts the pieces of each
-// value from `first_index`. A number may have a width, as in {i:05}; without one, {i} is wide enough for names to sort
-// in piece order. {{ and }} stand for braces.
+// A template is text with fields in braces: {stem} and {ext} come from the input's name ("-" has the stem "stdin"), {i}
+// is the piece's number counted from `first_index`, {n} is the number of pieces, {start} and {record} are the byte and
+// the record at which the piece starts, and {value} is the name of its value. With {value} in the template, {i} counts
+// the pieces of each value from `first_index`. A number may have a width, as in {i:05}; without one, {i} is wide enough
+// for names to sort in piece order. {{ and }} stand for braces. A template that ends with a slash is a folder, in which
+// the names are {stem}.{i}{ext}.
 class PieceNamer {
 public:
     // `count` is the number of pieces, if known. `most_of_value` is the largest number of pieces that any value has; it
-    // is set if pieces have values. Throws std::invalid_argument for a malformed template, {n} without a count, {value}
+    // is set if pieces have values. Throws ArgumentError for a malformed template, {n} without a count, {value}
     // without values, a NUL byte, a template that would (without a count: could) give several pieces the same name, and
     // a last index that does not fit in 64 bits.
     PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
@@ -38,9 +46,9 @@ public:
     // Whether {value} is a whole folder in the template: "out/{value}/{i}".
     bool has_value_folder() const;
 
-    // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count, or if the
+    // The path of a piece. Throws ArgumentError if the piece's number is 0 or above the count, or if the
     // template contains {value} and the index within the value is 0 or above `most_of_value`. Throws
-    // std::overflow_error if the index has outgrown its width, which can only happen without a count.
+    // IndexWidthError if the index has outgrown its width, which can only happen without a count.
     std::string name(const Piece& piece, const PieceValue& value = {}) const;
 
     // Whether a run with this template could give a piece this path, whatever the number of pieces. False for a

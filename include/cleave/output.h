@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cleave/compression.h"
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -44,11 +45,11 @@ struct OutputOptions {
     // file. If the path leads, directly or through links, to an open descriptor of this process (/dev/stdout,
     // /dev/fd/N), a pipe or a character device, the manifest is written there after all pieces have their names. A FIFO
     // is opened at the start of the run, which waits for a reader.
-    std::string manifest;
+    std::string manifest = {};
     // The same for a JSON file that reports what the rules of a stage did. It appears before the manifest.
-    std::string report;
+    std::string report = {};
     CloneMode clone = CloneMode::kNever;  // has no effect on compressed pieces
-    CompressionOptions compression;
+    CompressionOptions compression = {};
     bool checksum = false;  // compute PieceResult::crc32c; this also reads bytes that the system shares or copies
     // If not empty, a shell command: each piece becomes the standard input of `sh -c FILTER` instead of a file, with at
     // most Execution::threads running at once. The command's environment describes the piece: FILE (the name),
@@ -57,7 +58,7 @@ struct OutputOptions {
     // the run fails, all processes of the commands are ended before their input is closed. This process must have
     // descriptors 0 to 2 open. It has a child process, a fork of itself, for each running command, so it must not wait
     // for children that it did not start itself.
-    std::string filter;
+    std::string filter = {};
     int filter_output = 1;  // the descriptor that becomes the standard output of the commands
     // Write nothing and start no command, but throw wherever a real run would. The observer is called for every piece,
     // as in a real run.
@@ -65,9 +66,9 @@ struct OutputOptions {
 };
 
 // A piece's name is taken by something that must not be replaced.
-class OutputError : public std::runtime_error {
+class OutputError : public ErrorOf<std::runtime_error> {
 public:
-    OutputError(const std::string& path, const std::string& what) : std::runtime_error(path + ": " + what) {}
+    OutputError(const std::string& path, const std::string& what) : ErrorOf(path + ": " + what) {}
 };
 
 // A file has the name of a piece or of the manifest, but not the content that this run would write.
@@ -77,22 +78,21 @@ public:
 };
 
 // The directory of a piece is missing, and OutputOptions::make_directories is false.
-class MissingDirectoryError : public std::invalid_argument {
+class MissingDirectoryError : public ArgumentError {
 public:
-    using std::invalid_argument::invalid_argument;
+    using ArgumentError::ArgumentError;
 };
 
 // A piece cannot share blocks with the input, because of where it is cut.
-class CloneError : public std::runtime_error {
+class CloneError : public ErrorOf<std::runtime_error> {
 public:
-    CloneError(const std::string& path, const std::string& why)
-        : std::runtime_error(path + ": cannot share blocks: " + why) {}
+    CloneError(const std::string& path, const std::string& why) : ErrorOf(path + ": cannot share blocks: " + why) {}
 };
 
 // A command that was given a piece failed.
-class FilterError : public std::runtime_error {
+class FilterError : public ErrorOf<std::runtime_error> {
 public:
-    using std::runtime_error::runtime_error;
+    using ErrorOf::ErrorOf;
 };
 
 }  // namespace cleave

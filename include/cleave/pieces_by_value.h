@@ -18,9 +18,9 @@ namespace cleave {
 class PiecesByValue {
 public:
     // Policy::by must be set, and must not drop columns. Uses as many threads as the index was made with. Throws
-    // std::invalid_argument for a bad policy, KeyLimitError, PieceCountError, HeaderSizeError, RuleError, InputError
+    // ArgumentError for a bad policy, ValueLimitError, PieceCountError, HeaderSizeError, RuleError, InputError
     // for a record without the field or a header that is too long, InputChangedError if the bytes do not match the
-    // index, Cancelled, std::system_error.
+    // index, Cancelled, SystemError.
     PiecesByValue(const RecordIndex& index, const Policy& policy);
     PiecesByValue(PiecesByValue&&) noexcept;
     PiecesByValue& operator=(PiecesByValue&&) noexcept;
@@ -30,15 +30,20 @@ public:
     std::uint64_t header_size() const noexcept;
     // Pieces in the order of their first records, or buckets in the order of their numbers. Valid for as long as this
     // object exists.
-    const std::vector<Piece>& pieces() const noexcept;
+    const std::vector<Piece>& pieces() const& noexcept;
+    std::vector<Piece> pieces() const&& { return pieces(); }
+    // Throws ArgumentError, as values() does, if there is no such piece.
     // The records of piece `number`, from 1, in the order of the input, without the header. Neighbouring records may
     // share a range. Valid for as long as this object exists, even if it is moved.
-    std::span<const BlobRange> ranges(std::uint64_t number) const;
+    std::span<const BlobRange> ranges(std::uint64_t number) const&;
+    std::span<const BlobRange> ranges(std::uint64_t number) const&& = delete;
     // The values that the records of the piece have in the columns of the policy; none for buckets.
     std::vector<std::string> values(std::uint64_t number) const;
 
 private:
     struct State;
+    static void check(std::uint64_t number, const State& state);
+
     std::unique_ptr<State> state_;
 };
 using ValuePieces [[deprecated("PiecesByValue")]] = PiecesByValue;  // until 0.3

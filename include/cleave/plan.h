@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/function_ref.h"
 #include "cleave/input.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"
@@ -42,7 +42,7 @@ enum class Balance : std::uint8_t {
 // Cuts only where the value of a column changes from one record to the next. Values are compared as a reader sees them,
 // without quotes and escapes.
 struct Together {
-    RuleText column;                  // one column, given by its name or as #N: see doc/guide/rules.md
+    RuleText column = {};             // one column, given by its name or as #N: see doc/guide/rules.md
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
     // A record without the field has the empty value, like an empty record. If false, such a record causes InputError
@@ -56,58 +56,66 @@ struct Together {
 // several columns. Values are compared as a reader sees them, without quotes and escapes. Records keep their order
 // within a piece.
 struct ByValue {
-    RuleText columns;                 // one or several, separated by commas; each is a name or #N
+    RuleText columns = {};            // one or several, separated by commas; each is a name or #N
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
     // A record without the field has the empty value, like an empty record. If false, such a record causes InputError.
     bool accepts_missing = false;
-    // The number of pieces, instead of one for each value: at least 1, at most kMostKeys. A value belongs to piece
+    // The number of pieces, instead of one for each value: at least 1, at most kMostValues. A value belongs to piece
     // hash % buckets + 1, where hash is XXH3-64 with seed 0: for one column, of the value; for several, of each value
     // preceded by its length as 64 bits, little-endian.
     std::optional<std::uint64_t> buckets = std::nullopt;
-    bool drops_columns = false;       // leave the columns out of the pieces
-    std::uint64_t max_keys = 10'000;  // more distinct values throw KeyLimitError; 1 .. kMostKeys
+    bool drops_columns = false;         // leave the columns out of the pieces
+    std::uint64_t max_values = 10'000;  // more distinct values throw ValueLimitError; 1 .. kMostValues
 
-    static constexpr std::uint64_t kMostKeys = 0xFFFF'FFFE;
+    static constexpr std::uint64_t kMostValues = 0xFFFF'FFFE;
 
     bool operator==(const ByValue&) const = default;
 };
 using By [[deprecated("ByValue")]] = ByValue;  // until 0.3
 
-// There are more distinct values than ByValue::max_keys.
-class KeyLimitError : public std::invalid_argument {
+// There are more distinct values than ByValue::max_values.
+class ValueLimitError : public ArgumentError {
 public:
-    explicit KeyLimitError(std::uint64_t max_keys)
-        : std::invalid_argument("there are more than " + std::to_string(max_keys) + " different values"),
-          max_keys_(max_keys) {}
+    explicit ValueLimitError(std::uint64_t max_values)
+        : ArgumentError("there are more than " + std::to_string(max_values) + " different values"),
+          max_values_(max_values) {}
 
-    std::uint64_t max_keys() const noexcept { return max_keys_; }
+    std::uint64_t max_values() const noexcept { return max_values_; }
 
 private:
-    std::uint64_t max_keys_;
+    std::uint64_t max_values_;
 };
 
-// When a piece ends. Either `pieces` is set, or at least one of `records` and `size`; the first limit reached ends the
-// piece. With `by`, all three may be unset. Functions that take a policy throw std::invalid_argument for one that
-// breaks these rules.
+// When a piece ends. The factories make the common policies; set members for the rest. Either `pieces` is set, or at
+// least one of `records` and `max_bytes`; the first limit reached ends the piece. With `by`, all three may be unset.
+// Functions that take a policy throw ArgumentError for one that breaks these rules.
 struct Policy {
-    std::optional<std::uint64_t> records;  // records in each piece, at least 1
-    std::optional<std::uint64_t> size;  // the most bytes in a piece, at least 1, including a header written into it; a
-                                        // record that does not fit becomes a piece of its own
-    std::optional<std::uint64_t> pieces;  // the number of pieces, at least 1
-    Balance balance = Balance::kBytes;    // kRecords only with `pieces`, and without an alignment
+    // Each throws ArgumentError for a count, a size or a column that no policy can have.
+    static Policy by_records(std::uint64_t count);
+    static Policy by_max_bytes(std::uint64_t size);
+    static Policy into_pieces(std::uint64_t count, Balance balance = Balance::kBytes);
+    static Policy by_column(const std::string& columns);  // as ByValue::columns
+
+    std::optional<std::uint64_t> records = {};  // records in each piece, at least 1
+    // The most bytes in a piece, at least 1, including a header written into it. A record that does not fit becomes a
+    // piece of its own.
+    std::optional<std::uint64_t> max_bytes = {};
+    std::optional<std::uint64_t> pieces = {};  // the number of pieces, at least 1
+    Balance balance = Balance::kBytes;         // kRecords only with `pieces`, and without an alignment
     // With `pieces`, a piece ends at the first change of the value at or after the place where it would otherwise end;
-    // with `records` and `size`, at the last change within them. If there is none within them, the piece ends at the
-    // next change, and Piece::oversize is set. An aligned cut must be at a change, too.
+    // with `records` and `max_bytes`, at the last change within them. If there is none within them, the piece ends at
+    // the next change, and Piece::oversize is set. An aligned cut must be at a change, too.
     std::optional<Together> together = std::nullopt;
-    // Pieces by value, for run_job() and PiecesByValue. `records` and `size` divide the records of one value. Cannot be
-    // combined with `pieces`, `together` or an alignment; ByValue::buckets cannot be combined with `records` or `size`.
+    // Pieces by value, for run_job() and PiecesByValue. `records` and `max_bytes` divide the records of one value.
+    // Cannot be combined with `pieces`, `together` or an alignment; ByValue::buckets cannot be combined with `records`
+    // or `max_bytes`.
     std::optional<ByValue> by = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
-    // 0 (no alignment), or up to kMaxGridStep; usually kCloneAlignment. Aligns cuts under `size` or `pieces`: a piece's
-    // start, less the size of the header written before it, becomes a multiple of this. Such a piece can share blocks
-    // with the input. An aligned cut is at most 1 % of the size before the size limit, or at most 1 % of the even share
-    // after the end of that share. If no record starts there on the grid, the cut is not aligned.
+    // 0 (no alignment), or up to kMaxGridStep; usually kCloneAlignment. Aligns cuts under `max_bytes` or `pieces`: a
+    // piece's start, less the size of the header written before it, becomes a multiple of this. Such a piece can share
+    // blocks with the input. An aligned cut is at most 1 % of the size before the size limit, or at most 1 % of the
+    // even share after the end of that share. If no record starts there on the grid, the cut is not aligned.
     std::uint64_t alignment = 0;
 
     bool operator==(const Policy&) const = default;
@@ -131,18 +139,18 @@ struct Piece {
     std::uint64_t length = 0;
     std::uint64_t first_record = 1;  // from 1, not counting the header
     std::uint64_t records = 0;
-    // Whether the piece is a single record that does not fit the policy's size or, under Policy::together, a run of
-    // records with one value that does not fit the policy's limits.
+    // Whether the piece is a single record that does not fit the policy's max_bytes or, under Policy::together, a run
+    // of records with one value that does not fit the policy's limits.
     bool oversize = false;
 
     bool operator==(const Piece&) const = default;
 };
 
-// The header, which is to be repeated in every piece, is larger than the policy's size.
-class HeaderSizeError : public std::invalid_argument {
+// The header, which is to be repeated in every piece, is larger than the policy's max_bytes.
+class HeaderSizeError : public ArgumentError {
 public:
     explicit HeaderSizeError(std::uint64_t header_size, const std::optional<Findings>& findings = std::nullopt)
-        : std::invalid_argument("the header of " + std::to_string(header_size) + " bytes does not fit a piece"),
+        : ArgumentError("the header of " + std::to_string(header_size) + " bytes does not fit a piece"),
           header_size_(header_size),
           findings_(findings) {}
 
@@ -161,9 +169,9 @@ constexpr std::uint64_t kMostSparePieces = 65'536;
 
 // Policy::pieces or ByValue::buckets is larger than both kMostSparePieces and the number of records in the input:
 // nearly all of the pieces would be empty, and their list would not fit into memory.
-class PieceCountError : public std::invalid_argument {
+class PieceCountError : public ArgumentError {
 public:
-    using std::invalid_argument::invalid_argument;
+    using ArgumentError::ArgumentError;
 };
 
 // How many bytes of header are written into the piece.
@@ -171,17 +179,16 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header, which is where the
 // first piece starts, or 0 if there is none. Throws HeaderSizeError and PieceCountError before the first piece,
-// InputChangedError if the bytes do not match the index, and std::invalid_argument for a bad policy or an empty `take`.
+// InputChangedError if the bytes do not match the index, and ArgumentError for a bad policy or an empty `take`.
 // For Policy::together, it also throws RuleError, and InputError for a header that is too long, both before the first
 // piece; and later InputError for a record without the field.
-std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted,
-                          const std::function<void(const Piece&)>& take);
+std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted, FunctionRef<void(const Piece&)> take);
 
 // The size of the header, as plan_pieces() returns it. Throws what plan_pieces() throws.
 std::uint64_t header_size(const RecordIndex& index, const Policy& policy);
 
 // Piece `number` under a policy with `pieces`, as from plan_pieces(). The cost does not depend on how many pieces there
-// are. Throws InputChangedError, RuleError and InputError as plan_pieces() does, and std::invalid_argument for a bad
+// are. Throws InputChangedError, RuleError and InputError as plan_pieces() does, and ArgumentError for a bad
 // policy, a policy without `pieces`, and a number outside 1 .. `pieces`.
 Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number);
 
@@ -206,8 +213,8 @@ public:
 // Reads an input once, in order, and cuts it as plan_pieces() does. Policies with `pieces` need a blob; those for which
 // needs_index() returns true need plan_pieces(). Memory use is bounded: of a record that may not fit the current piece,
 // and of empty records before the header, at most 1 MiB is kept in memory, and the rest in an unlinked temporary file.
-// Throws std::system_error, InputError as scan() does, Cancelled and what the sink throws. Throws HeaderSizeError
-// before the sink's first begin(). Throws std::invalid_argument for an invalid dialect, a bad execution or policy, a
+// Throws SystemError, InputError as scan() does, Cancelled and what the sink throws. Throws HeaderSizeError
+// before the sink's first begin(). Throws ArgumentError for an invalid dialect, a bad execution or policy, a
 // policy under which this input cannot be cut, a snapshot (its last record may be incomplete), or a stream that was
 // read before. If the file changes in the meantime, the result is undefined: see Input::throw_if_changed().
 Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& wanted,

@@ -16,9 +16,9 @@
 namespace cleave {
 
 struct PlanOptions {
-    DialectOptions dialect;
-    Execution execution;
-    bool accepts_open_quote = false;  // plan an input whose last quote is never closed; see Findings::open_quote
+    DialectOptions dialect = {};
+    Execution execution = {};
+    bool allow_open_quote = false;  // plan an input with a quote that is never closed; see Findings::open_quote
 };
 
 // Facts about an input, and its pieces. Plain data: it stays valid when the input is closed.
@@ -37,10 +37,10 @@ struct Plan {
 // needs all of a stream, the stream is copied to a temporary file. A regular file is mapped if a MappingGuard exists,
 // which is faster, and read otherwise: in neither case can a file that becomes shorter end the process with SIGBUS. If
 // `cancellation` is not null, requesting it ends the call with Cancelled. Throws
-// - std::invalid_argument for an argument that a header forbids, before anything is opened,
-// - std::system_error if a system call fails,
+// - ArgumentError for an argument that a header forbids, before anything is opened,
+// - SystemError if a system call fails,
 // - InputError if refuse_foreign() throws it, or if compressed data is corrupt or truncated,
-// - OpenQuoteError, an InputError, for an open quote, unless options.accepts_open_quote,
+// - OpenQuoteError, an InputError, for an open quote, unless options.allow_open_quote,
 // - InputChangedError if the file was written to in the meantime, and Cancelled.
 Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options = {},
           const Cancellation* cancellation = nullptr);

@@ -30,19 +30,23 @@ class Walker;
 // The number of cores that this process may use, at least 1. Any thread may call it.
 unsigned usable_cores() noexcept;
 
-// How the work is done. Results never depend on it. Every function that takes one throws std::invalid_argument if a
-// member is out of range, and, if it has to call default_kernel(), what that throws: std::invalid_argument if the
+// How the work is done. Results never depend on it. Every function that takes one throws ArgumentError if a
+// member is out of range, and, if it has to call default_kernel(), what that throws: ArgumentError if the
 // environment variable CLEAVE_KERNEL does not name a kernel that this machine can run.
 struct Execution {
     const Kernel* kernel = nullptr;                   // nullptr: default_kernel()
-    unsigned threads = usable_cores();                // at least 1
+    unsigned threads = 0;                             // 0: usable_cores()
     std::size_t block_size = std::size_t{1} << 20;    // bytes that a worker takes at a time, 1 .. kMaxBlockSize
     Meter* meter = nullptr;                           // receives the progress; may be null
     BlockSummariser* summariser = nullptr;            // nullptr: the kernel, with all threads
     std::shared_ptr<MemoryManager> memory = nullptr;  // for buffers of values; nullptr: a new "system" manager
     std::shared_ptr<DeviceChoice> offload = nullptr;  // where stages may run on a device; nullptr: the CPU alone
-    const IndexFile* index = nullptr;  // the input's index, see index_file.h, which index_records() and its callers
-                                       // read instead of scanning; nullptr: there is none
+    // The input's index, see index_file.h, which index_records() and its callers read instead of scanning; nullptr:
+    // none.
+    std::shared_ptr<const IndexFile> index = nullptr;
+
+    // `threads`, or usable_cores() if that is 0.
+    unsigned thread_count() const noexcept { return threads > 0 ? threads : usable_cores(); }
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 
@@ -99,9 +103,9 @@ enum class FirstBytes : std::uint8_t {
 // kept. Immutable after construction; any thread may use it.
 class RecordIndex {
 public:
-    // Scans a whole input. The blob and the cancellation must outlive the index; plans made from the index also check
+    // Scans a whole blob. The blob and the cancellation must outlive the index; plans made from the index also check
     // the cancellation. If the bytes change in the meantime, the result is undefined. Throws InputError as
-    // refuse_foreign() does, Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument
+    // refuse_foreign() does, Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and ArgumentError
     // for an invalid dialect or a bad execution.
     RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept,
@@ -115,7 +119,8 @@ public:
     RecordIndex(TemporaryBytes auto&& bytes, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept) = delete;
 
-    const Findings& findings() const noexcept { return findings_; }
+    const Findings& findings() const& noexcept { return findings_; }
+    Findings findings() const&& { return findings_; }
     // Whether the other index, with the same block size, has the same findings, and in every block the same number of
     // records and the same state. If either was read from a file: the same number of records before the first record of
     // each block, and the same start of that record. Throws what Blob::lend() throws.
@@ -140,6 +145,9 @@ private:
     friend class Locator;
     friend RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
+    // Keeps the bytes of the input.
+    static std::shared_ptr<const Blob> blob_of(const Input& input) { return input.shared_blob(); }
+
     // Where a walk of the block begins: how many records start before that place, and the state there.
     struct Entry {
         std::uint64_t records_before;
@@ -154,7 +162,8 @@ private:
     RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation, LastRecord last, FirstBytes first);
     // Reads the index of the blob. Throws InputChangedError if it belongs to a different blob.
-    RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution);
+    RecordIndex(const IndexFile& file, std::shared_ptr<const Blob> blob, const Dialect& dialect,
+                const Execution& execution);
 
     std::size_t block_count() const;
     std::uint64_t block_begin(std::size_t number) const { return number * std::uint64_t{block_size_}; }
@@ -183,11 +192,12 @@ private:
     bool is_read_ = false;  // from a file
 };
 
-// Indexes the records of a blob, or reads Execution::index. An incomplete last record of a snapshot is left out of the
+// Indexes the records of a blob, or reads Execution::index. The index shares the bytes of the input with it, so it may
+// live longer, but not longer than the input's Cancellation. An incomplete last record of a snapshot is left out of the
 // index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws what RecordIndex and
 // rescan_if_touched() throw; with Execution::index, InputChangedError if it belongs to a different file or dialect, and
-// IndexError if it could not be read; and std::invalid_argument for a stream.
-RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
+// IndexError if it could not be read; and ArgumentError for a stream.
+RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution = {});
 
 // Throws what Input::throw_if_changed() throws. If only the time of the last status change is new, scans again, and
 // throws InputChangedError if the records do not match the index.
@@ -214,7 +224,7 @@ public:
 
     // The first and the last record start on the grid in [from, to), if there is one; the end of the input does not
     // count. Looks only at grid offsets, nearest first, and scans no block beyond the answer. Both throw
-    // std::invalid_argument if a member of the grid is out of range.
+    // ArgumentError if a member of the grid is out of range.
     std::optional<Boundary> first_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
     std::optional<Boundary> last_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
 
@@ -254,12 +264,13 @@ private:
 // suffix of a compressed file: "in.tsv.gz" means TAB. For a snapshot of at most kSniffSize bytes, an incomplete last
 // record is not used, and is left out of the input as index_records() does. Throws what Input::peek() throws and, for
 // such a snapshot, what index_records() throws; InputError if the preamble is longer than kMaxPreambleSize; and
-// std::invalid_argument if what `wanted` gives is invalid.
+// ArgumentError if what `wanted` gives is invalid.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input);
 
-// Scans the whole input: a blob with several threads, a stream in order. Leaves out an incomplete last record of a
-// snapshot. Throws std::system_error, InputError as Input::read() and refuse_foreign() do, InputChangedError,
-// Cancelled, and std::invalid_argument for an invalid dialect, a bad execution, or a stream that was read before.
-Findings scan(Input& input, const Dialect& dialect, const Execution& execution);
+// Scans the whole input: a blob with several threads, a stream in order. The dialect is taken as it is, and not
+// sniffed: see settle_dialect(). An open quote is not an error: see Findings::open_quote. Leaves out an incomplete last
+// record of a snapshot. Throws SystemError, InputError as Input::read() and refuse_foreign() do, InputChangedError,
+// Cancelled, and ArgumentError for an invalid dialect, a bad execution, or a stream that was read before.
+Findings scan(Input& input, const Dialect& dialect, const Execution& execution = {});
 
 }  // namespace cleave

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cleave/blob.h"
 #include "cleave/dialect.h"
 #include "cleave/fields.h"
 #include "cleave/stage_error.h"
@@ -31,8 +32,8 @@ enum class DefaultAction : std::uint8_t {
 
 // Text that the user gave: a rule, a list of columns, or a line of a rules file.
 struct RuleText {
-    std::string text;
-    std::string origin;  // "--redact", "--select", or "PATH:LINE"
+    std::string text = {};
+    std::string origin = {};  // "--redact", "--select", or "PATH:LINE"
 
     bool operator==(const RuleText&) const = default;
 };
@@ -43,10 +44,10 @@ std::vector<RuleText> rules_of_file(std::string_view text, const std::string& na
 constexpr std::uint64_t kMaxRecordLimit = std::uint64_t{1} << 30;
 
 struct StageOptions {
-    std::optional<RuleText> select;  // the columns of the output, in this order; not set: all
-    std::vector<RuleText> rules;     // the first one that matches a field wins
-    std::optional<DefaultAction> default_action;
-    std::string null_token;                              // written, without quotes, for a value that becomes null
+    std::optional<RuleText> select = {};  // the columns of the output, in this order; not set: all
+    std::vector<RuleText> rules = {};     // the first one that matches a field wins
+    std::optional<DefaultAction> default_action = {};
+    std::string null_token = {};                         // written, without quotes, for a value that becomes null
     bool forbid_mail = false;                            // fail at an email address in a column that stays
     bool forbid_card = false;                            // fail at a card number in a column that stays
     bool only_counts_forbidden = false;                  // only count email addresses and card numbers, and do not fail
@@ -96,7 +97,7 @@ class Stage {
 public:
     // `first_record` is the header or, without one, the first record that is not empty; both without a byte order mark.
     // `keys`, if not null, must outlive the stage. Throws RuleError, InputError if the record is malformed, and
-    // std::invalid_argument for invalid options or an invalid dialect.
+    // ArgumentError for invalid options or an invalid dialect.
     Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
           bool has_header, const KeyRing* keys = nullptr);
 
@@ -136,10 +137,12 @@ public:
     // The fields of the records that end in `bytes`, as from FieldReader::read() under Reading::kUnambiguous. Also
     // throws InputError for a record that is too long.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
+    RecordBlock read(TemporaryBytes auto&& bytes, Place place, bool at_end) = delete;
     // The same, but stops before the first malformed record, as if `bytes` ended there, because write() may find an
     // earlier fault in the records before it. Throws InputError if the first record is malformed. A caller that
     // continues after the block therefore sees the first fault first.
     RecordBlock read_sound(std::span<const std::uint8_t> bytes, Place place, bool at_end);
+    RecordBlock read_sound(TemporaryBytes auto&& bytes, Place place, bool at_end) = delete;
 
     // Appends the changed records of the block. Throws InputError for a value that the dialect cannot represent, and
     // for a forbidden value in a column that stays.

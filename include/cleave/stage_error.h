@@ -2,18 +2,19 @@
 #pragma once
 
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
 // what() is only the reason. No member contains a value from the input, except names of columns.
-class RuleError : public std::invalid_argument {
+class RuleError : public ArgumentError {
 public:
     // `place` is the index of a byte in `text`, or the size of `text`.
     RuleError(const std::string& reason, std::string origin, std::string text, std::size_t place)
-        : std::invalid_argument(reason), origin_(std::move(origin)), text_(std::move(text)), place_(place) {}
+        : ArgumentError(reason), origin_(std::move(origin)), text_(std::move(text)), place_(place) {}
 
     // Where the text was given: "--redact", or "mask.rules:3".
     const std::string& origin() const noexcept { return origin_; }

@@ -17,7 +17,7 @@ public:
     virtual ~Stream() = default;
 
     // The first `size` bytes, or all of a shorter stream. read() returns them again. Valid until the next call. Throws
-    // std::invalid_argument after a read(), std::system_error, Cancelled, and InputError if compressed data is corrupt
+    // ArgumentError after a read(), SystemError, Cancelled, and InputError if compressed data is corrupt
     // or truncated.
     virtual std::span<const std::uint8_t> peek(std::size_t size) = 0;
 

@@ -3,7 +3,7 @@
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,modernize-macro-to-enum): users compare them in #if
 #define CLEAVE_VERSION_MAJOR 0
-#define CLEAVE_VERSION_MINOR 1
+#define CLEAVE_VERSION_MINOR 2
 #define CLEAVE_VERSION_PATCH 0
-#define CLEAVE_VERSION "0.1.0"
+#define CLEAVE_VERSION "0.2.0"
 // NOLINTEND(cppcoreguidelines-macro-usage,modernize-macro-to-enum)

@@ -4,10 +4,10 @@
 
 #include <array>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "cleave/error.h"
 #include "cuda/current_card.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
@@ -54,7 +54,7 @@ void release_array(ArrowArray* array) {
 
 void release_schema(ArrowSchema* schema) { schema->release = nullptr; }
 
-[[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument("arrow: " + why); }
+[[noreturn]] void refuse(const std::string& why) { throw ArgumentError("arrow: " + why); }
 
 void check_schema(const ArrowSchema& schema) {
     if (schema.release == nullptr) refuse("the schema was released");

@@ -56,7 +56,7 @@ private:
 // the event of the array, and this function waits for the stream because it reads two offsets. The array is moved, and
 // its release is set to null; the caller keeps the schema and, if this throws, the array too.
 //
-// Accepts the formats "z" and "u" in CUDA memory of the same card, with any offset. Throws std::invalid_argument for
+// Accepts the formats "z" and "u" in CUDA memory of the same card, with any offset. Throws ArgumentError for
 // anything else, and for members that contradict each other or the layout; ColumnTooLarge for too many rows; CudaError
 // and MemoryError. The offsets between the first and the last are trusted, as the interface specifies. The 4-byte words
 // that contain the bitmap must be readable; CUDA memory begins and ends between such words.

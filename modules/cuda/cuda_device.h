@@ -1,4 +1,4 @@
-// A card as a device for the runtime of cleave/offload.h.
+// A card as a device for the runtime of cleave/experimental/offload.h.
 #pragma once
 
 #include <cuda_runtime.h>

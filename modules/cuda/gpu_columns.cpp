@@ -14,6 +14,7 @@
 #include <utility>
 #include <variant>
 
+#include "cleave/error.h"
 #include "cleave/memory.h"
 #include "cuda/arrow_device.h"
 #include "cuda/card_manager.h"
@@ -86,11 +87,11 @@ Memory copy_in(Device& device, const void* from, std::size_t size) {
 DeviceStrings copy_column(Device& device, const std::int32_t* offsets, const std::uint8_t* bytes,
                           const std::uint8_t* validity, std::int64_t rows) {
     if (rows < 0 || offsets == nullptr || offsets[0] != 0) {
-        throw std::invalid_argument("the offsets do not begin with 0, or there are none");
+        throw ArgumentError("the offsets do not begin with 0, or there are none");
     }
     if (rows > kMaxRows) throw ColumnTooLarge("a column of too many rows");
-    if (!std::is_sorted(offsets, offsets + rows + 1)) throw std::invalid_argument("the offsets do not ascend");
-    if (offsets[rows] > 0 && bytes == nullptr) throw std::invalid_argument("there are values, and no bytes");
+    if (!std::is_sorted(offsets, offsets + rows + 1)) throw ArgumentError("the offsets do not ascend");
+    if (offsets[rows] > 0 && bytes == nullptr) throw ArgumentError("there are values, and no bytes");
     const auto count = static_cast<std::size_t>(rows);
     DeviceStrings column;
     column.rows = static_cast<std::int32_t>(rows);
@@ -172,7 +173,7 @@ cleave_gpu_column* make_column(const cleave_gpu& gpu, Values values) {
 StringsType type_of(const char* format) {
     if (std::strcmp(format, "z") == 0) return StringsType::kBinary;
     if (std::strcmp(format, "u") == 0) return StringsType::kUtf8;
-    throw std::invalid_argument(std::string("the format is '") + format + "', not z or u");
+    throw ArgumentError(std::string("the format is '") + format + "', not z or u");
 }
 
 }  // namespace
@@ -223,12 +224,12 @@ __attribute__((visibility("default"))) int cleave_gpu_column_export(cleave_gpu* 
                                                                     ArrowDeviceArray* array) {
     return with_device(*gpu, [&](Device& device) {
         const StringsType type = type_of(format);
-        if (column->work != gpu->work) throw std::invalid_argument("the column is of another cleave_gpu");
+        if (column->work != gpu->work) throw ArgumentError("the column is of another cleave_gpu");
         if (std::holds_alternative<std::monostate>(column->values)) {
-            throw std::invalid_argument("the column was exported");
+            throw ArgumentError("the column was exported");
         }
         auto* const values = std::get_if<DeviceStrings>(&column->values);
-        if (values == nullptr) throw std::invalid_argument("the column was imported: it belongs to another");
+        if (values == nullptr) throw ArgumentError("the column was imported: it belongs to another");
         export_strings(device, std::move(*values), type, schema, array);
         column->values = std::monostate{};
     });

@@ -1,5 +1,6 @@
-// What the module exports as a device module; see cleave/device_module.h. Its settings are "CARD[,MANAGER]": the number
-// of a card, and a name from cuda/managers.h, by default cuda-async. Empty settings select card 0.
+// What the module exports as a device module; see cleave/experimental/device_module.h. Its settings are
+// "CARD[,MANAGER]": the number of a card, and a name from cuda/managers.h, by default cuda-async. Empty settings select
+// card 0.
 #include <cuda_runtime.h>
 
 #include <charconv>

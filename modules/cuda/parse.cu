@@ -1,8 +1,8 @@
 #include "cuda/parse.h"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "cleave/error.h"
 #include "cuda/parse_kernel.h"
 
 namespace cleave::cuda {
@@ -17,7 +17,7 @@ std::uint32_t room_for(double per_byte, std::uint32_t size) {
 
 std::optional<DeviceFields> parse(Device& device, const ParseMarkup& markup, const std::uint8_t* bytes,
                                   std::uint64_t size, ParseGuess& guess) {
-    if (size > kMaxPageSize) throw std::invalid_argument("parse: a page of 1 GiB or more");
+    if (size > kMaxPageSize) throw ArgumentError("parse: a page of 1 GiB or more");
     ParseJob job{};
     job.bytes = bytes;
     job.size = static_cast<std::uint32_t>(size);

@@ -35,7 +35,7 @@ struct ParseGuess {
 // Finds the fields of `size` bytes of whole records, without a byte order mark. `bytes` is device memory that is
 // aligned to 16 bytes and readable up to `size` rounded up to a multiple of 64. Waits for the device. Returns
 // std::nullopt if the page is odd. The CPU then has to read it, and either finds the fault or carries on. Updates
-// `guess` with what was found. Throws std::invalid_argument for more than kMaxPageSize bytes, CudaError and
+// `guess` with what was found. Throws ArgumentError for more than kMaxPageSize bytes, CudaError and
 // MemoryError.
 std::optional<DeviceFields> parse(Device& device, const ParseMarkup& markup, const std::uint8_t* bytes,
                                   std::uint64_t size, ParseGuess& guess);

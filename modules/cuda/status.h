@@ -1,9 +1,9 @@
-// What a CUDA error means to the runtime of cleave/offload.h.
+// What a CUDA error means to the runtime of cleave/experimental/offload.h.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 
 namespace cleave::cuda {
 

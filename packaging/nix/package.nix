@@ -23,7 +23,7 @@
 
 stdenv.mkDerivation (finalAttrs: {
   pname = "cleave";
-  version = "0.1.0";
+  version = "0.2.0";
 
   src = fetchurl {
     url = "https://cleave.invalid/releases/${finalAttrs.version}/cleave-${finalAttrs.version}.tar.gz";

@@ -62,11 +62,13 @@ class File:
     Long calls release the GIL, use ``threads`` threads, and end when Ctrl-C is pressed.
     """
 
-    def __init__(self, native: _native.File, owner: memoryview | None, has_header: bool, lenient: bool) -> None:
+    def __init__(
+        self, native: _native.File, owner: memoryview | None, has_header: bool, allow_open_quote: bool
+    ) -> None:
         self._native = native
         self._owner = owner
         self._has_header = has_header and native.dialect()["header"] != "none"
-        self._lenient = lenient
+        self._allow_open_quote = allow_open_quote
 
     @property
     def size(self) -> int:
@@ -96,7 +98,7 @@ class File:
         for name, value in found.items():
             if isinstance(value, tuple):
                 found[name] = Place(*value)
-        sound = self._lenient or (found["open_quote"] is None and found["ragged_count"] == 0)
+        sound = found["ragged_count"] == 0 and (self._allow_open_quote or found["open_quote"] is None)
         return Check(sound=sound, **found)
 
     @overload
@@ -119,7 +121,7 @@ class File:
         records: int | None = None,
         by: str | int | Sequence[str | int],
         buckets: int | None = None,
-        max_keys: int | None = None,
+        max_values: int | None = None,
         accepts_missing: bool = False,
     ) -> ValuePieces: ...
     def split(
@@ -133,7 +135,7 @@ class File:
         balance: str = "bytes",
         accepts_missing: bool = False,
         buckets: int | None = None,
-        max_keys: int | None = None,
+        max_values: int | None = None,
     ) -> Pieces | ValuePieces:
         """Plans pieces; nothing is written.
 
@@ -153,13 +155,20 @@ class File:
             in a temporary file.
         buckets: with ``by``, the number of pieces, as for ``n``. The hash of a value decides which piece has its
             records.
-        max_keys: with ``by``, more distinct values than this raise ``UsageError``; 10,000 by default.
+        max_values: with ``by``, more distinct values than this raise ``UsageError``; 10,000 by default.
         """
         limits = {"size": size, "records": records}
         ends = {name: _arguments.number(name, value, True) for name, value in limits.items()}
+        for name, value in {"n": n, "buckets": buckets, **limits}.items():
+            if value == 0:
+                raise UsageError(f"{name}: at least 1")
+        if n is None and size is None and records is None and by is None:
+            raise UsageError("split needs n, size, records or by")
+        if n is not None and (size is not None or records is not None):
+            raise UsageError("n excludes size and records")
         if by is None:
-            if buckets is not None or max_keys is not None:
-                raise UsageError("buckets and max_keys need by")
+            if buckets is not None or max_values is not None:
+                raise UsageError("buckets and max_values need by")
             header = "repeat" if self._has_header else "none"
             return Pieces(
                 self,
@@ -174,8 +183,8 @@ class File:
             )
         if n is not None or together is not None or balance != "bytes":
             raise UsageError("by excludes n, together and balance")
-        if buckets is not None and max_keys is not None:
-            raise UsageError("buckets excludes max_keys: there are as many pieces as buckets")
+        if buckets is not None and max_values is not None:
+            raise UsageError("buckets excludes max_values: there are as many pieces as buckets")
         if isinstance(by, (bytes, bytearray, memoryview)):
             raise UsageError("by: a name is a str, and a number an int")
         columns = [by] if isinstance(by, (str, int)) else list(by)
@@ -187,7 +196,7 @@ class File:
             self._native.split_by_value(
                 columns=text,
                 buckets=_arguments.number("buckets", buckets, True),
-                max_keys=_arguments.number("max_keys", max_keys, True),
+                max_values=_arguments.number("max_values", max_values, True),
                 accepts_missing=bool(accepts_missing),
                 has_header=self._has_header,
                 **ends,
@@ -212,7 +221,7 @@ class File:
         redact: an operation for each column to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. With it,
             a byte that readers may interpret differently raises ``InputError``.
         keys: the keys that operations name, each 32 bytes to 64 KiB long: ``bytes``, the path of a private file, or a
-            source in the command's syntax, such as ``"env:NAME"``.
+            source as the command takes it, ``"env:NAME"``, ``"fd:N"`` or ``"file:PATH"``.
         empty_is_null: an unquoted empty field is null; otherwise it is an empty string.
         missing_is_null: a record may have any number of fields, and those that it lacks are null; otherwise every
             record must have as many fields as the first, or an error is raised.
@@ -228,7 +237,7 @@ class File:
         if has_all:
             columns = ()
         elif "*" in columns:
-            raise UsageError('"*" stands for all columns, and for none beside others')
+            raise UsageError('"*" stands for all columns, so name no others')
         numbers = self._numbers_of((*columns, *rules))
         wanted = None if has_all else numbers[: len(columns)]
         texts = [
@@ -253,6 +262,9 @@ class File:
 
 
 def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
+    if not isinstance(column, (str, int)):
+        hint = "; write *names" if isinstance(column, (list, tuple)) else ""
+        raise TypeError(f"a column: a str or an int, and not {type(column).__name__}{hint}")
     if isinstance(column, int):
         if not 0 <= column < 1 << 64:
             raise UsageError(f"there is no column {column}")
@@ -273,7 +285,7 @@ def _key_ring(keys: Mapping[str, bytes | str | os.PathLike[str]]) -> _native.Key
         _arguments.text("the name of a key", name)
         if isinstance(key, bytes):
             given.append((name, key))
-        elif isinstance(key, str):
+        elif isinstance(key, str) and key.startswith(("file:", "env:", "fd:")):
             sources.append(f"{name}={key}")
         else:
             sources.append(f"{name}=file:{os.fsdecode(key)}")
@@ -296,7 +308,7 @@ def _settings(
     dialect: str | None,
     options: dict[str, str | bytes | None],
     header: bool,
-    lenient: bool,
+    allow_open_quote: bool,
     threads: int | None,
     *,
     skip_lines: int = 0,
@@ -313,7 +325,7 @@ def _settings(
     settings.skip_lines = _arguments.number("skip_lines", skip_lines)
     settings.preamble = _arguments.number("preamble", preamble)
     settings.has_header = bool(header)
-    settings.accepts_open_quote = bool(lenient)
+    settings.allow_open_quote = bool(allow_open_quote)
     if threads is None:
         threads = len(os.sched_getaffinity(0))
     threads = _arguments.number("threads", threads)
@@ -336,12 +348,12 @@ def open(  # noqa: A001
     skip_lines: int = 0,
     comment: str | bytes | None = None,
     header: bool = True,
-    lenient: bool = False,
+    allow_open_quote: bool = False,
     threads: int | None = None,
 ) -> File:
     """Opens CSV, and finds its dialect from the first 64 KiB.
 
-    source: a path; an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array; or a
+    source: a path, where ``"-"`` is standard input; an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array; or a
         binary file object, which is read from its current position. ``bytes`` are never a path. A file is read as
         needed; if it becomes shorter, an error is raised. Files compressed with gzip or zstd, pipes, and file objects
         that are not plain files are copied, decompressed, to a temporary file if more than one pass is needed. An
@@ -357,7 +369,7 @@ def open(  # noqa: A001
         and sets the delimiter, except in JSON Lines and where a different delimiter is given.
     comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
-    lenient: accept a quote that is never closed; everything after it belongs to the same record.
+    allow_open_quote: accept a quote that is never closed; everything after it belongs to the same record.
     threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
     """
     options: dict[str, str | bytes | None] = {
@@ -369,20 +381,22 @@ def open(  # noqa: A001
         "terminator": terminator,
         "comment": comment,
     }
-    settings = _settings(dialect, options, header, lenient, threads, skip_lines=skip_lines)
+    settings = _settings(dialect, options, header, allow_open_quote, threads, skip_lines=skip_lines)
     if isinstance(source, (str, os.PathLike)):
-        return File(_native.File.of_path(os.fsencode(source), settings), None, header, lenient)
+        return File(_native.File.of_path(os.fsencode(source), settings), None, header, allow_open_quote)
     if isinstance(source, io.BytesIO):
         if source.tell() == 0:
             source = source.getbuffer()
         else:
             source = source.getbuffer()[source.tell() :]
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("a file object that reads text; open it in binary mode, 'rb'")
     if not hasattr(source, "read") or hasattr(source, "tolist") or _is_buffer(source):
         view = memoryview(source).cast("B")  # type: ignore[arg-type]
-        return File(_native.File.of_buffer(view, "memory", settings), view.toreadonly(), header, lenient)
+        return File(_native.File.of_buffer(view, "memory", settings), view.toreadonly(), header, allow_open_quote)
     path = _path_of(source)
     if path is not None:
-        return File(_native.File.of_path(path, settings), None, header, lenient)
+        return File(_native.File.of_path(path, settings), None, header, allow_open_quote)
     import shutil  # rarely needed and slow to import
     import tempfile
 
@@ -390,7 +404,7 @@ def open(  # noqa: A001
         shutil.copyfileobj(source, copy, _PAGE_SIZE)  # type: ignore[arg-type]
         copy.flush()
         path = f"/proc/self/fd/{copy.fileno()}".encode()
-        return File(_native.File.of_path(path, settings), None, header, lenient)
+        return File(_native.File.of_path(path, settings), None, header, allow_open_quote)
 
 
 def _is_buffer(source: object) -> bool:

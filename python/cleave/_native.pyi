@@ -54,9 +54,9 @@ class Settings:
     @preamble.setter
     def preamble(self, value: int, /) -> None: ...
     @property
-    def accepts_open_quote(self) -> bool: ...
-    @accepts_open_quote.setter
-    def accepts_open_quote(self, value: bool, /) -> None: ...
+    def allow_open_quote(self) -> bool: ...
+    @allow_open_quote.setter
+    def allow_open_quote(self, value: bool, /) -> None: ...
     @property
     def threads(self) -> int: ...
     @threads.setter
@@ -112,7 +112,7 @@ class File:
         self,
         columns: str,
         buckets: int | None,
-        max_keys: int | None,
+        max_values: int | None,
         size: int | None,
         records: int | None,
         accepts_missing: bool,
@@ -166,5 +166,5 @@ def plan(
     n: int | None,
     records: int | None,
     has_header: bool,
-    lenient: bool,
+    allow_open_quote: bool,
 ) -> RangePlan: ...

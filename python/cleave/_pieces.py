@@ -170,6 +170,11 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
         """The size of the header in bytes, including what comes before it; 0 without a header."""
         return self._native.header_size
 
+    @property
+    def header(self) -> bytes:
+        """The header, including what comes before it: ``header_size`` bytes of the file, read at this moment."""
+        return bytes(self._file._view(0, self.header_size))
+
     def __len__(self) -> int:
         return len(self._starts)
 

@@ -101,14 +101,14 @@ def plan(
     n: int | None = None,
     records: int | None = None,
     header: bool = True,
-    lenient: bool = False,
+    allow_open_quote: bool = False,
 ) -> Plan:
     """Plans the pieces of an input from the summaries of its ranges, given in any order, without reading the input.
 
     n: the number of pieces, of nearly equal bytes, as for ``File.split``; or
     records: the number of records in a piece.
 
-    Raises InputError if the ranges do not form one whole input or, unless ``lenient``, if a quote is open at its end.
+    Raises InputError if the ranges do not form one whole input or, unless ``allow_open_quote``, if a quote is open at its end.
     """
     natives = []
     for summary in summaries:
@@ -122,6 +122,6 @@ def plan(
             n=_arguments.number("n", n, True),
             records=_arguments.number("records", records, True),
             has_header=bool(header),
-            lenient=bool(lenient),
+            allow_open_quote=bool(allow_open_quote),
         )
     )

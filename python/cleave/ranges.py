@@ -214,6 +214,8 @@ class Format:
     @staticmethod
     def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
         """Finds what the options leave open in the first HEAD_SIZE bytes of the input."""
+        if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+            raise UsageError(f"{path} is compressed, and ranges of a compressed file cannot be read")
         given = {name: value for name, value in options.items() if value is not None}
         if "delimiter" not in given and "dialect" not in given and path.lower().endswith((".tsv", ".tab")):
             given["delimiter"] = "\t"
@@ -232,9 +234,9 @@ class Format:
         }
         return Format({**given, **settled}, has_header, found.preamble)
 
-    def open(self, data: bytes | bytearray, header: bool = True, lenient: bool = False) -> cleave.File:
+    def open(self, data: bytes | bytearray, header: bool = True, allow_open_quote: bool = False) -> cleave.File:
         """Opens bytes of this format. The engine runs several tasks at once, so each uses a single thread."""
-        return cleave.open(memoryview(data), header=header, lenient=lenient, threads=1, **self.options)
+        return cleave.open(memoryview(data), header=header, allow_open_quote=allow_open_quote, threads=1, **self.options)
 
     def find_no_text(self, data: bytes) -> int | None:
         """The index of the first byte that is not UTF-8. Delimiters, quotes and escapes may be any bytes."""
@@ -257,7 +259,7 @@ class Page:
 
     def open(self) -> cleave.File:
         """The page as a file. Byte numbers in it count from the start of the page: see ``place``."""
-        return self.format.open(self.data, lenient=True)
+        return self.format.open(self.data, allow_open_quote=True)
 
     def place(self, byte: int) -> int:
         """The offset in the input of a byte of the page."""
@@ -304,7 +306,7 @@ class Piece:
     def _size_of_records(self, data: bytes) -> int:
         """The size of the whole records at the start of ``data``, except for the last one, which may continue after
         it."""
-        file = self.format.open(self.header + data, lenient=True)
+        file = self.format.open(self.header + data, allow_open_quote=True)
         records = file.records
         if records < 2:
             return 0
@@ -485,7 +487,7 @@ def _made_up_header(reader: Reader, form: Format) -> tuple[bytes, bytes]:
     while True:
         size = min(size, reader.size - form.preamble)
         head = reader.read(form.preamble, size)
-        file = form.open(head, header=False, lenient=True)
+        file = form.open(head, header=False, allow_open_quote=True)
         if size == reader.size - form.preamble or file.records > 1:
             break
         size *= 4

@@ -10,6 +10,7 @@
 
 #include "cleave/index_file.h"
 #include "cleave/job.h"
+#include "cleave/plan.h"
 #include "cleave/stage_error.h"
 
 namespace nb = nanobind;
@@ -70,6 +71,8 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
         raise("InputChangedError", text(error.what()));
     } catch (const RuleError& error) {
         raise("RuleError", text(error.what()), text(error.origin()), text(error.text()), error.place());
+    } catch (const ValueLimitError& error) {
+        raise("UsageError", text(std::string(error.what()) + " in by; max_values allows more"));
     } catch (const std::invalid_argument& error) {
         raise("UsageError", text(error.what()));
     } catch (const std::system_error& error) {

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "buffer.h"
+#include "cleave/error.h"
 #include "errors.h"
 #include "guarded.h"
 #include "interruptible.h"
@@ -40,8 +40,8 @@ void append(Pieces& pieces, const Piece& piece) {
 Input open_input(const std::string& path) {
     struct stat status;
     const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    Input input = Input::open(path);
-    if (is_file && input.is_stream()) input = Input::open(path, nullptr, Access::kRead);
+    Input input = Input::open(path, nullptr, Access::kMapped);
+    if (is_file && input.is_stream()) input = Input::open(path);
     return input;
 }
 
@@ -68,7 +68,7 @@ std::unique_ptr<File> File::of_path(const std::string& path, const Settings& set
 std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name, const Settings& settings) {
     const auto held = std::make_shared<HeldInput>(object, name);
     if (compression_of(held->buffer.bytes()) != Compression::kNone) {
-        throw InputError("the bytes are compressed: open the file, or decompress them");
+        throw InputError("the bytes are compressed; open the file by its path, or decompress them");
     }
     return std::unique_ptr<File>(new File(std::shared_ptr<Input>(held, &held->input), settings));
 }
@@ -124,7 +124,7 @@ std::uint64_t File::header_records() const {
 }
 
 void File::need_blob() {
-    if (is_read_) throw std::invalid_argument("the input is a stream that has already been read; open it again");
+    if (is_read_) throw ArgumentError("the input is a stream that has already been read; open it again");
     input_->spool();
 }
 
@@ -135,7 +135,7 @@ const RecordIndex& File::index() {
     }
     input_->throw_if_changed();
     const std::optional<Place>& open = index_->findings().open_quote;
-    if (open && !settings_.accepts_open_quote) throw OpenQuoteError(*open);
+    if (open && !settings_.allow_open_quote) throw OpenQuoteError(*open);
     return *index_;
 }
 
@@ -202,7 +202,7 @@ nb::bytes File::gather(std::span<const BlobRange> ranges, std::uint64_t header_s
     std::uint64_t length = 0;
     const auto add = [&](const BlobRange& range) {
         const bool is_inside = range.offset <= size && range.size <= size - range.offset;
-        if (!is_inside) throw std::invalid_argument("the range is not within the input");
+        if (!is_inside) throw ArgumentError("the range is not within the input");
         length += range.size;
     };
     add(header);
@@ -241,7 +241,7 @@ ColumnStream File::select(const Selection& selection) {
     options.layout.empty_is_null = selection.empty_is_null;
     options.layout.missing_is_null = selection.missing_is_null;
     options.is_text = selection.is_text;
-    options.accepts_open_quote = settings_.accepts_open_quote;
+    options.allow_open_quote = settings_.allow_open_quote;
     options.page_size = selection.page_size;
     options.range = selection.range;
     std::optional<ColumnStream> stream;

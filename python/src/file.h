@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "cleave/cleave.h"
+#include "cleave/experimental/arrow.h"
+#include "cleave/experimental/column_stream.h"
 
 namespace cleave::python {
 
@@ -21,7 +23,7 @@ namespace cleave::python {
 struct Settings {
     DialectOptions dialect;
     bool has_header = true;
-    bool accepts_open_quote = false;
+    bool allow_open_quote = false;
     bool is_escape_given = false;  // see StageOptions
     unsigned threads = 1;
 };

@@ -12,11 +12,11 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "cleave/error.h"
 #include "errors.h"
 #include "file.h"
 #include "ranges.h"
@@ -51,7 +51,7 @@ auto value_of(const Table& table, const char* option, const std::string& name) {
         if (name == known) return value;
         names += std::string(names.empty() ? "" : ", ") + known;
     }
-    throw std::invalid_argument(std::string(option) + ": '" + name + "' is not one of " + names);
+    throw ArgumentError(std::string(option) + ": '" + name + "' is not one of " + names);
 }
 
 template <class Table, class Value>
@@ -65,7 +65,7 @@ const char* name_in(const Table& table, Value value) {
 std::optional<std::uint8_t> byte_of(const char* option, const std::string& text, bool may_be_empty) {
     if (text.empty() && may_be_empty) return std::nullopt;
     if (text.size() != 1) {
-        throw std::invalid_argument(std::string(option) + (may_be_empty ? ": one byte, or none" : ": one byte"));
+        throw ArgumentError(std::string(option) + (may_be_empty ? ": one byte, or none" : ": one byte"));
     }
     return static_cast<std::uint8_t>(text[0]);
 }
@@ -77,7 +77,7 @@ Settings settings_of(const std::optional<std::string>& preset) {
     if (!options) {
         std::string names;
         for (const std::string_view name : dialect_presets()) names += (names.empty() ? "" : ", ") + std::string(name);
-        throw std::invalid_argument("dialect: '" + *preset + "' is not one of " + names);
+        throw ArgumentError("dialect: '" + *preset + "' is not one of " + names);
     }
     settings.dialect = *options;
     settings.is_escape_given = true;
@@ -107,10 +107,10 @@ void set(Settings& settings, const std::string& option, const std::string& value
         if (value != "auto") dialect.terminator = value_of(kTerminators, "terminator", value);
     } else if (option == "comment") {
         if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
-            throw std::invalid_argument("comment: a prefix without line breaks");
+            throw ArgumentError("comment: a prefix without line breaks");
         settings.dialect.preamble.comment = value;
     } else {
-        throw std::invalid_argument("no option " + option);
+        throw ArgumentError("no option " + option);
     }
 }
 
@@ -207,18 +207,18 @@ nb::object key(const PiecesByValue& pieces, std::uint64_t index) {
     return values.size() > 0 ? nb::object(nb::tuple(values)) : nb::none();
 }
 
-Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std::optional<std::uint64_t> max_keys,
+Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std::optional<std::uint64_t> max_values,
                  std::optional<std::uint64_t> size, std::optional<std::uint64_t> records, bool accepts_missing,
                  bool has_header) {
     Policy policy;
-    policy.size = size;
+    policy.max_bytes = size;
     policy.records = records;
     ByValue& by = policy.by.emplace();
     by.columns = {std::move(columns), "by"};
     by.is_delimiter_given = by.is_header_given = true;  // the numbers refer to File.header
     by.accepts_missing = accepts_missing;
     by.buckets = buckets;
-    if (max_keys) by.max_keys = *max_keys;
+    if (max_values) by.max_values = *max_values;
     policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
     return policy;
 }
@@ -228,10 +228,10 @@ Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> si
                  const std::string& balance, bool accepts_missing, const std::string& header) {
     Policy policy;
     policy.pieces = n;
-    policy.size = size;
+    policy.max_bytes = size;
     policy.records = records;
     if (balance != "bytes" && balance != "records") {
-        throw std::invalid_argument("balance: '" + balance + "' is neither bytes nor records");
+        throw ArgumentError("balance: '" + balance + "' is neither bytes nor records");
     }
     policy.balance = balance == "records" ? Balance::kRecords : Balance::kBytes;
     if (together) policy.together = Together{{*together, "together"}, true, true, accepts_missing};
@@ -246,7 +246,7 @@ void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
     for (const auto& [name, bytes] : given) {
         keys.push_back({name, {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()}});
     }
-    new (self) KeyRing(sources, std::chrono::seconds(5), keys);
+    new (self) KeyRing(sources, keys);
 }
 
 void release_stream(void* stream) noexcept {
@@ -266,9 +266,9 @@ class Exportable {
 public:
     explicit Exportable(ColumnStream&& stream) : stream_(std::move(stream)) {}
 
-    // Both throw std::invalid_argument once the stream has been taken.
+    // Both throw ArgumentError once the stream has been taken.
     const ColumnStream& get() const {
-        if (!stream_) throw std::invalid_argument("the stream of columns has already been exported");
+        if (!stream_) throw ArgumentError("the stream of columns has already been exported");
         return *stream_;
     }
     ColumnStream take() {
@@ -320,7 +320,7 @@ NB_MODULE(_native, module) {
         .def_prop_rw(
             "preamble", [](const Settings& self) { return self.dialect.dialect.preamble; },
             [](Settings& self, std::uint64_t value) { self.dialect.dialect.preamble = value; })
-        .def_rw("accepts_open_quote", &Settings::accepts_open_quote)
+        .def_rw("allow_open_quote", &Settings::allow_open_quote)
         .def_rw("threads", &Settings::threads);
 
     nb::class_<KeyRing>(module, "KeyRing").def("__init__", &make_key_ring, "sources"_a, "given"_a);
@@ -378,12 +378,12 @@ NB_MODULE(_native, module) {
         .def(
             "split_by_value",
             [](File& self, std::string columns, std::optional<std::uint64_t> buckets,
-               std::optional<std::uint64_t> max_keys, std::optional<std::uint64_t> size,
+               std::optional<std::uint64_t> max_values, std::optional<std::uint64_t> size,
                std::optional<std::uint64_t> records, bool accepts_missing, bool has_header) {
                 return self.split_by_value(
-                    policy_by(std::move(columns), buckets, max_keys, size, records, accepts_missing, has_header));
+                    policy_by(std::move(columns), buckets, max_values, size, records, accepts_missing, has_header));
             },
-            "columns"_a, "buckets"_a.none(), "max_keys"_a.none(), "size"_a.none(), "records"_a.none(),
+            "columns"_a, "buckets"_a.none(), "max_values"_a.none(), "size"_a.none(), "records"_a.none(),
             "accepts_missing"_a, "has_header"_a)
         .def("read", &File::read, "start"_a, "length"_a, "header_size"_a = 0)
         .def(

@@ -13,7 +13,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,6 +20,9 @@
 
 #include "buffer.h"
 #include "cleave/cleave.h"
+#include "cleave/error.h"
+#include "cleave/experimental/range_plan.h"
+#include "cleave/experimental/range_summary.h"
 #include "errors.h"
 #include "file.h"
 
@@ -41,7 +43,7 @@ public:
         const nb::gil_scoped_acquire locked;
         const nb::object object = read_(offset, size);
         const Buffer bytes(object);
-        if (bytes.bytes().size() != size) throw std::invalid_argument("read: the wrong number of bytes came");
+        if (bytes.bytes().size() != size) throw ArgumentError("read: the wrong number of bytes came");
         buffer.assign(bytes.bytes().begin(), bytes.bytes().end());
         return buffer;
     }
@@ -60,10 +62,10 @@ std::string text_of(const RangeSummary& summary) { return range_text(summary, {s
 
 Dialect complete_dialect(const Settings& settings) {
     if (settings.dialect.sniff_delimiter || settings.dialect.sniff_terminator) {
-        throw std::invalid_argument("delimiter and terminator cannot be told from a range: give both");
+        throw ArgumentError("delimiter and terminator cannot be told from a range: give both");
     }
     if (settings.dialect.preamble.lines > 0 || !settings.dialect.preamble.comment.empty()) {
-        throw std::invalid_argument("a range does not show where the lines before the header end; give preamble");
+        throw ArgumentError("a range does not show where the lines before the header end; give preamble");
     }
     return settings.dialect.dialect;
 }
@@ -73,7 +75,7 @@ RangeSummary scan(nb::handle object, std::uint64_t start, const Settings& settin
     const Buffer buffer(object);
     if (start == 0 && dialect.preamble == 0 &&
         settle_dialect(settings.dialect, buffer.bytes(), "").dialect.preamble > 0) {
-        throw std::invalid_argument("the input begins with a line that names its delimiter; give preamble");
+        throw ArgumentError("the input begins with a line that names its delimiter; give preamble");
     }
     Execution execution;
     execution.threads = settings.threads;
@@ -82,18 +84,19 @@ RangeSummary scan(nb::handle object, std::uint64_t start, const Settings& settin
 }
 
 RangePlan plan(const std::vector<const RangeSummary*>& summaries, std::uint64_t input_size,
-               std::optional<std::uint64_t> n, std::optional<std::uint64_t> records, bool has_header, bool lenient) {
+               std::optional<std::uint64_t> n, std::optional<std::uint64_t> records, bool has_header,
+               bool allow_open_quote) {
     Policy policy;
     policy.pieces = n;
     policy.records = records;
     policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
     RangeFold fold(input_size);
     for (const RangeSummary* const summary : summaries) {
-        if (summary == nullptr) throw std::invalid_argument("plan: a summary is None");
+        if (summary == nullptr) throw ArgumentError("plan: a summary is None");
         fold.add(*summary);
     }
     RangePlan plan = fold.plan(policy);
-    if (plan.findings.open_quote && !lenient) {
+    if (plan.findings.open_quote && !allow_open_quote) {
         const std::uint64_t header_records = plan.findings.records_before_data(has_header);
         throw PlacedError{OpenQuoteError(*plan.findings.open_quote), true, header_records};
     }
@@ -172,7 +175,7 @@ void add_ranges(nb::module_& module) {
 
     module.def("scan", &scan, "buffer"_a, "start"_a, "settings"_a);
     module.def("plan", &plan, "summaries"_a, "input_size"_a, "n"_a.none(), "records"_a.none(), "has_header"_a,
-               "lenient"_a);
+               "allow_open_quote"_a);
 }
 
 }  // namespace cleave::python

@@ -148,12 +148,15 @@ def test_what_cannot_be_is_said(data: bytes) -> None:
         ({"by": "last", "balance": "records"}, "excludes"),
         ({"by": "last", "buckets": 0}, "buckets"),
         ({"by": "last", "buckets": 2, "records": 2}, "buckets"),
-        ({"by": "last", "buckets": 2, "max_keys": 2}, "buckets excludes max_keys"),
+        ({"by": "last", "buckets": 2, "max_values": 2}, "buckets excludes max_values"),
         ({"by": b"last"}, "a name is a str"),
-        ({"by": "last", "max_keys": 0}, "number of values"),
-        ({"by": "last", "max_keys": 2}, "more than 2 different values"),
+        ({"by": "last", "max_values": 0}, "number of values"),
+        ({"by": "last", "max_values": 2}, "more than 2 different values in by; max_values allows more"),
         ({"n": 2, "buckets": 2}, "need by"),
-        ({"n": 2, "max_keys": 2}, "need by"),
+        ({"n": 2, "max_values": 2}, "need by"),
+        ({}, "^split needs n, size, records or by$"),
+        ({"n": 0}, "^n: at least 1$"),
+        ({"n": 2, "size": 9}, "^n excludes size and records$"),
     ):
         with pytest.raises(cleave.UsageError, match=text):
             f.split(**arguments)
@@ -164,7 +167,7 @@ def test_a_quote_that_is_never_closed() -> None:
     with pytest.raises(cleave.OpenQuoteError) as error:
         cleave.open(data).split(by="k")
     assert (error.value.byte, error.value.record) == (10, 2)
-    pieces = cleave.open(data, lenient=True).split(by="k")
+    pieces = cleave.open(data, allow_open_quote=True).split(by="k")
     assert [bytes(piece.bytes) for piece in pieces] == [b"a,1\n", b'b,"2\n']
 
 

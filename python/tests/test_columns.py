@@ -42,6 +42,10 @@ def test_no_column_is_not_all_columns() -> None:
             use(*wanted)
         with pytest.raises(cleave.UsageError, match="no column is named"):
             use(redact={"a": "null"})
+        with pytest.raises(TypeError, match=r"not list; write \*names"):
+            use(["a", "b"])  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="not NoneType$"):
+            use(None)  # type: ignore[arg-type]
         for beside in (("*", "a"), ("a", "*"), ("*", "*")):
             with pytest.raises(cleave.UsageError, match="stands for all"):
                 use(*beside)
@@ -104,6 +108,7 @@ def test_keys_from_files_and_bytes_give_the_same_tokens(path: Path, tmp_path: Pa
     redact = {"name": "hmac(k)"}
     expected = table(f.select("name", redact=redact, keys={"k": KEY}))
     assert table(f.select("name", redact=redact, keys={"k": key})).equals(expected)
+    assert table(f.select("name", redact=redact, keys={"k": str(key)})).equals(expected)
     assert table(f.select("name", redact=redact, keys={"k": f"file:{key}"})).equals(expected)
     assert not table(f.select("name", redact=redact, keys={"k": KEY[::-1]})).equals(expected)
 
@@ -140,7 +145,7 @@ def test_an_open_quote_is_an_error() -> None:
     data = b'a,b\n1,2\n3,"4\n'
     with pytest.raises(Exception, match=r"never closed \(byte 10, record 2\)"):
         table(cleave.open(data).select("*"))
-    assert table(cleave.open(data, lenient=True).select("*")).num_rows == 2
+    assert table(cleave.open(data, allow_open_quote=True).select("*")).num_rows == 2
 
 
 def test_text_and_binary() -> None:

@@ -352,7 +352,7 @@ def test_an_open_quote_has_its_place() -> None:
         assert isinstance(raised.value, ValueError)
     assert f.check().open_quote == (10, 2)
     assert not f.check().sound
-    assert cleave.open(b'a,b\n1,2\n3,"4\n', lenient=True).records == 2
+    assert cleave.open(b'a,b\n1,2\n3,"4\n', allow_open_quote=True).records == 2
 
 
 def test_what_is_no_csv() -> None:

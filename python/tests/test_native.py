@@ -99,7 +99,7 @@ def test_errors_of_arguments_are_of_python() -> None:
         lambda: f.split(n=2, together=1),
         lambda: f.split(n=2, balance=None),
         lambda: f.split(by="a", buckets="1"),
-        lambda: f.split(by="a", max_keys="1"),
+        lambda: f.split(by="a", max_values="1"),
         lambda: f.check(max_ragged="1"),
         lambda: f.select("a", page_size="1"),
         lambda: f.select(1 << 64),

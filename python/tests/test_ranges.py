@@ -162,7 +162,7 @@ def test_plan_refuses_an_open_quote() -> None:
     with pytest.raises(cleave.OpenQuoteError) as caught:
         cleave.plan(parts, input_size=len(data), n=2)
     assert caught.value.byte == data.index(b'"')
-    assert cleave.plan(parts, input_size=len(data), n=2, lenient=True).records == 2
+    assert cleave.plan(parts, input_size=len(data), n=2, allow_open_quote=True).records == 2
 
 
 # cleave.ranges

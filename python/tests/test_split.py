@@ -178,7 +178,7 @@ def test_a_pipe_is_copied_when_it_must_be(data: bytes) -> None:
     reader, writer = os.pipe()
     with os.fdopen(writer, "wb") as file:
         file.write(data[:60000])
-    f = cleave.open(f"/proc/self/fd/{reader}", lenient=True)
+    f = cleave.open(f"/proc/self/fd/{reader}", allow_open_quote=True)
     os.close(reader)
     assert f.size == 60000
     assert f.records > 0

@@ -10,13 +10,15 @@
 #include <span>
 #include <system_error>
 
+#include "cleave/error.h"
+
 namespace cleave {
 
-// Throws std::system_error.
+// Throws SystemError.
 inline void fill_randomly(std::span<std::uint8_t> bytes) {
     while (!bytes.empty()) {
         const ssize_t size = ::getrandom(bytes.data(), bytes.size(), 0);
-        if (size < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
+        if (size < 0 && errno != EINTR) throw SystemError(errno, std::generic_category(), "getrandom");
         if (size > 0) bytes = bytes.subspan(static_cast<std::size_t>(size));
     }
 }

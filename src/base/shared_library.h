@@ -4,20 +4,28 @@
 #include <stdexcept>
 #include <string>
 
+#include "cleave/error.h"
+
 namespace cleave {
 
-// Another user could have written the library. `what()` says why, such as "other users can write to '/tmp'".
-class UntrustedLibrary : public std::runtime_error {
+// The loader could not load the library. `what()` is its message.
+class LibraryError : public ErrorOf<std::runtime_error> {
 public:
-    using std::runtime_error::runtime_error;
+    using ErrorOf::ErrorOf;
+};
+
+// Another user could have written the library. `what()` says why, such as "other users can write to '/tmp'".
+class UntrustedLibrary : public LibraryError {
+public:
+    using LibraryError::LibraryError;
 };
 
 // Loads the library at `path`, which must be absolute, and returns its handle for dlsym(). The library must be a
 // regular file. It stays loaded until the process ends, and holds a descriptor. The library, every folder on the way
 // from `/`, and every folder that a symbolic link on the way leads through must belong to the caller (the effective
 // user), to root, or to the owner of the running program, and neither the group nor other users may have write access
-// to it. Even a sticky folder such as /tmp is refused. Throws UntrustedLibrary, std::system_error without a path if the
-// file does not exist, and std::runtime_error with the loader's message. Any thread may call it.
+// to it. Even a sticky folder such as /tmp is refused. Throws UntrustedLibrary, SystemError without a path if the
+// file does not exist, and LibraryError. Any thread may call it.
 void* load_library(const std::string& path);
 
 }  // namespace cleave

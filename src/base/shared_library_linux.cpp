@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include "cleave/error.h"
+
 namespace cleave {
 namespace {
 
@@ -38,7 +40,7 @@ constexpr int kMostLinks = 40;  // in one path; the kernel has the same limit
 class Descriptor {
 public:
     explicit Descriptor(int number) : number_(number) {
-        if (number < 0) throw std::system_error(errno, std::generic_category());
+        if (number < 0) throw SystemError(errno, std::generic_category());
     }
     Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
@@ -57,7 +59,7 @@ private:
 
 struct stat status_of(const Descriptor& file) {
     struct stat status;
-    if (::fstat(file.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
+    if (::fstat(file.get(), &status) != 0) throw SystemError(errno, std::generic_category());
     return status;
 }
 
@@ -74,7 +76,7 @@ void require_trusted(const struct stat& status, const std::string& path) {
 std::string target_of(const Descriptor& link) {
     std::array<char, PATH_MAX> target{};
     const ::ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
-    if (size < 0) throw std::system_error(errno, std::generic_category());
+    if (size < 0) throw SystemError(errno, std::generic_category());
     return {target.data(), static_cast<std::size_t>(size)};
 }
 
@@ -111,7 +113,7 @@ Descriptor open_trusted(const std::string& path) {
         Descriptor file(::openat(folder.file.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         const struct stat status = status_of(file);
         if (S_ISLNK(status.st_mode)) {
-            if (++links > kMostLinks) throw std::system_error(ELOOP, std::generic_category());
+            if (++links > kMostLinks) throw SystemError(ELOOP, std::generic_category());
             rest.insert(0, target_of(file));
             if (rest.starts_with('/')) folders.erase(folders.begin() + 1, folders.end());
             continue;
@@ -121,7 +123,7 @@ Descriptor open_trusted(const std::string& path) {
             folders.push_back({std::move(file), here + "/"});
             continue;
         }
-        if (!rest.empty()) throw std::system_error(ENOTDIR, std::generic_category());
+        if (!rest.empty()) throw SystemError(ENOTDIR, std::generic_category());
         if (!S_ISREG(status.st_mode)) throw UntrustedLibrary("'" + here + "' is not a regular file");
         return file;
     }
@@ -179,7 +181,7 @@ void* load_library(const std::string& path) {
     const int number = search.same >= 0 ? search.same : file.get();
     const std::string name = search.folder + std::to_string(number);
     void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) throw std::runtime_error(loader_error());
+    if (library == nullptr) throw LibraryError(loader_error());
     if (number == file.get()) file.keep_open();
     return library;
 }

@@ -80,7 +80,7 @@ private:
         const std::size_t blocks = (size_ - 1) / execution_.block_size + 1;
         const std::size_t chunk_size = execution_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
         std::vector<Census> chunks((size_ - 1) / chunk_size + 1);
-        parallel_for(chunks.size(), execution_.threads, [&](std::size_t i) {
+        parallel_for(chunks.size(), execution_.thread_count(), [&](std::size_t i) {
             Locator locator(index_);
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
@@ -130,7 +130,7 @@ private:
 // Examines a stream in one pass. Takes excerpts while their bytes are in memory, at every possible finding, such as an
 // open quote that may still be closed, or a byte from which the quote modes differ for now.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
-    input.set_threads(execution.threads);
+    input.set_threads(execution.thread_count());
     ComparingWalker walker = walker_of(input, dialect, execution);
     const Bytes peeked = start_of(input.peek(kSniffSize));
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());

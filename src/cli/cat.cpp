@@ -117,7 +117,7 @@ void print_rewritten_range(const Context& context, RewrittenOutput& output, cons
         header_size_in(arguments.policy.header, arguments.range->first, rewriting.header_size()) > 0;
     if (has_header) rewriting.write_header(write);
     rewriting.write_run({run.begin.offset, run.end.offset - run.begin.offset}, run.begin.record,
-                        arguments.execution.threads, write);
+                        arguments.execution.thread_count(), write);
 }
 
 // Prints the records that the rules produce. Applies the rules even if they change nothing, because a user who names

@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "cleave/device.h"
-#include "cleave/device_choice.h"
-#include "cleave/device_context.h"
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/device.h"
+#include "cleave/experimental/device_choice.h"
+#include "cleave/experimental/device_context.h"
+#include "cleave/experimental/machine_profile.h"
 #include "cleave/memory.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -84,7 +84,7 @@ bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>
 // Whether the CPU would finish before a device could be opened, whatever the rules.
 bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>& size, const MachineProfile& profile) {
     const double rate = arguments.key_sources.empty() ? kSlowest : kSlowestKeyed;
-    return size && static_cast<double>(*size) < profile.open * rate * arguments.execution.threads;
+    return size && static_cast<double>(*size) < profile.open * rate * arguments.execution.thread_count();
 }
 
 // Opens a device in a thread that starts before the sandbox closes, because a driver opens its own libraries and files.
@@ -93,7 +93,7 @@ class Opener {
 public:
     using Open = std::function<std::shared_ptr<DeviceContext>()>;
 
-    // Throws std::system_error if the thread cannot be started.
+    // Throws SystemError if the thread cannot be started.
     explicit Opener(Open open) : open_(std::move(open)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
     // Call at most once.

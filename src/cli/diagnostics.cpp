@@ -62,12 +62,13 @@ std::string Diagnostics::describe_oversize(const Piece& piece) const {
     const Policy& policy = context_.arguments.policy;
     const bool has_header = context_.has_header() && header_size_in(policy.header, piece.number, 1) > 0;
     const std::string size =
-        policy.size ? formatted("{} bytes{}", *policy.size, has_header ? " with the header" : "") : "";
+        policy.max_bytes ? formatted("{} bytes{}", *policy.max_bytes, has_header ? " with the header" : "") : "";
     if (piece.records == 1)
         return formatted("a record of {} bytes does not fit into a piece of {} {}", piece.length, size, place);
     const std::string count = policy.records ? formatted("{} records", *policy.records) : "";
     return formatted("a run of {} records with one value, {} bytes, does not fit into a piece of {}{}{} {}",
-                     piece.records, piece.length, count, policy.records && policy.size ? " and " : "", size, place);
+                     piece.records, piece.length, count, policy.records && policy.max_bytes ? " and " : "", size,
+                     place);
 }
 
 void Diagnostics::take(const SniffedDialect& sniffed) const {
@@ -147,7 +148,7 @@ void Diagnostics::conclude() const {
 }
 
 std::string describe(const Context& context, const HeaderSizeError& error) {
-    const std::uint64_t limit = *context.arguments.policy.size;
+    const std::uint64_t limit = *context.arguments.policy.max_bytes;
     const std::uint64_t least = error.header_size() + 1;
     if (!context.has_header()) {
         return formatted("the {} bytes before the records do not fit into a piece of {} bytes; use -C {} or more",

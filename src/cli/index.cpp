@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "cleave/error.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -34,7 +35,7 @@ void require_file(const Context& context, OpenInput& opened) {
     input.peek(1);  // detects the compression
     if (input.compression() != Compression::kNone) refuse("it is compressed");
     const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
-    if (cannot_be_mapped) throw std::system_error(ENOMEM, std::generic_category(), context.path);
+    if (cannot_be_mapped) throw SystemError(ENOMEM, std::generic_category(), context.path);
     refuse("it is a pipe, a device, or a file without a size");
 }
 
@@ -64,7 +65,7 @@ void verify(Context& context, OpenInput& opened, const std::function<void(const 
     bool is_of_this_file = false;
     try {
         const auto index = IndexFile::open(opened.input, opened.dialect, IndexMatch::kSameTime);
-        if (!index) throw std::system_error(ENOENT, std::generic_category(), path);
+        if (!index) throw SystemError(ENOENT, std::generic_category(), path);
         wanted = make_index(opened.input, opened.dialect, context.arguments.execution, found);
         fault = difference(wanted, index->view());
         is_of_this_file = index->view().head() == wanted.head;

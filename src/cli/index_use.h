@@ -10,7 +10,7 @@ namespace cleave::cli {
 
 // The index of the input if --index permits one and it is valid; otherwise nullptr, after a remark if it is invalid.
 // Under --index require throws UsageError for an input that cannot have an index, IndexError for an invalid index, and
-// std::system_error if there is none.
+// SystemError if there is none.
 std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& opened);
 
 }  // namespace cleave::cli

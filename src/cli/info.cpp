@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "cleave/device.h"
-#include "cleave/device_context.h"
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/device.h"
+#include "cleave/experimental/device_context.h"
+#include "cleave/experimental/machine_profile.h"
 #include "cleave/memory.h"
 #include "cli/device.h"
 #include "cli/formatted.h"
@@ -114,7 +114,7 @@ std::string text_of(const FunctionRates& rates) {
 
 void print_processor(const Arguments& arguments, Printer& printer) {
     printer.line("processor", processor_model());
-    printer.line("cores", formatted("{}", arguments.execution.threads));
+    printer.line("cores", formatted("{}", arguments.execution.thread_count()));
     const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
     const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     printer.line("memory",
@@ -145,12 +145,12 @@ void print_profile(const MachineProfile& profile, Printer& printer) {
 
 void describe_info(const Arguments& arguments, StandardOutput& out) {
     std::string reason;
-    if (arguments.calibrates) warm_up(name_of_device(arguments), arguments.execution.threads);
+    if (arguments.calibrates) warm_up(name_of_device(arguments), arguments.execution.thread_count());
     const auto start = std::chrono::steady_clock::now();
     const std::shared_ptr<Device> device = open_wanted_device(arguments, reason);
     const std::chrono::duration<double> open_seconds = std::chrono::steady_clock::now() - start;
     const std::string folder = profile_folder();
-    if (arguments.calibrates) calibrate(device, open_seconds.count(), arguments.execution.threads, folder);
+    if (arguments.calibrates) calibrate(device, open_seconds.count(), arguments.execution.thread_count(), folder);
     Printer printer(out);
     print_processor(arguments, printer);
     if (!device) {

@@ -19,7 +19,7 @@
 
 #include "base/shell_word.h"
 #include "base/suggest.h"
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 #include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
 #include "cleave/memory.h"
@@ -131,7 +131,7 @@ int described(const Context& context, const Work& work) {
         return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const PieceCountError& error) {
         return fail(context, kUsage, about_input(error.what()));
-    } catch (const KeyLimitError& error) {
+    } catch (const ValueLimitError& error) {
         return fail(context, kUsage,
                     about_input(formatted("{} of {}; --max-values allows more", error.what(),
                                           context.arguments.policy.by->columns.text)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "cleave/kernel.h"
 #include "cli/choices.h"
@@ -29,8 +30,9 @@ constexpr unsigned kStaged = kSplit | kCat | kSample | kCheck;
 constexpr unsigned kReports = kAll & ~kPieces & ~kSample;
 constexpr unsigned kIndexed = kPieces | kCount | kSample;  // can use an index
 
-constexpr std::array<const char*, kVerbCount> kVerbNames = {"split",  "count", "check", "cat",  "offsets", "index",
-                                                            "sample", "join",  "scan",  "plan", "key",     "info"};
+// Characters rather than pointers, which would be relocated in every run.
+constexpr char kVerbNames[kVerbCount][8] = {"split",  "count", "check", "cat",  "offsets", "index",
+                                            "sample", "join",  "scan",  "plan", "key",     "info"};
 
 // The rows of the groups "How to cut" and "Header".
 std::vector<OptionRow> cut_rows() {
@@ -223,12 +225,12 @@ bool has_option(Verb verb, std::string_view option) {
 
 std::string joined(const std::vector<std::string_view>& names) { return formatted("{}", fmt::join(names, " ")); }
 
-const char* verb_name(Verb verb) { return kVerbNames.at(static_cast<std::size_t>(verb)); }
+const char* verb_name(Verb verb) { return kVerbNames[static_cast<std::size_t>(verb)]; }
 
 std::string verb_names(unsigned bits) {
     std::vector<std::string_view> names;
     for (unsigned verb = 0; verb < kVerbCount; ++verb) {
-        if ((bits >> verb & 1) != 0) names.emplace_back(kVerbNames.at(verb));
+        if ((bits >> verb & 1) != 0) names.emplace_back(kVerbNames[verb]);
     }
     return joined(names);
 }
@@ -236,9 +238,9 @@ std::string verb_names(unsigned bits) {
 std::optional<Verb> verb_by_name(const std::string& name) {
     constexpr std::string_view kOldInfo = "machine";
     if (name == kOldInfo) return Verb::kInfo;
-    const auto* found = std::ranges::find(kVerbNames, name, [](const char* n) { return std::string(n); });
-    if (found == kVerbNames.end()) return std::nullopt;
-    return static_cast<Verb>(found - kVerbNames.begin());
+    const auto* found = std::ranges::find(kVerbNames, name, [](const char* known) { return std::string(known); });
+    if (found == std::end(kVerbNames)) return std::nullopt;
+    return static_cast<Verb>(found - std::begin(kVerbNames));
 }
 
 }  // namespace cleave::cli

@@ -40,11 +40,11 @@ void take_by(const Given& given, Policy& policy) {
     by.columns = {*columns, given.spelling("by")};
     by.accepts_missing = given.has("allow-ragged");
     by.buckets = given.count("buckets", 1);
-    by.max_keys = given.count("max-values", 1).value_or(by.max_keys);
-    if (by.buckets > ByValue::kMostKeys)
-        throw UsageError(formatted("--buckets: must be at most {}", ByValue::kMostKeys));
-    if (by.max_keys > ByValue::kMostKeys)
-        throw UsageError(formatted("--max-values: must be at most {}", ByValue::kMostKeys));
+    by.max_values = given.count("max-values", 1).value_or(by.max_values);
+    if (by.buckets > ByValue::kMostValues)
+        throw UsageError(formatted("--buckets: must be at most {}", ByValue::kMostValues));
+    if (by.max_values > ByValue::kMostValues)
+        throw UsageError(formatted("--max-values: must be at most {}", ByValue::kMostValues));
     by.drops_columns = given.has("drop-by") || (given.has("hive") && !given.has("keep-by"));
 }
 
@@ -56,7 +56,7 @@ std::string needed_limit(const Given& given, const char* limits) {
 void take_policy(const Given& given, Arguments& arguments) {
     Policy& policy = arguments.policy;
     policy.records = given.count("records", 1);
-    policy.size = given.size("max-bytes");
+    policy.max_bytes = given.size("max-bytes");
     if (const auto every = given.count("every", 1)) {
         for (const char* other : {"records", "max-bytes", "pieces"}) given.refuse_both("every", other);
         policy.records = every;  // pieces with `every` records start at the same places
@@ -84,7 +84,7 @@ void take_policy(const Given& given, Arguments& arguments) {
         policy.together->accepts_missing = given.has("allow-ragged");
     }
     take_by(given, policy);
-    if (policy.pieces || policy.records || policy.size || policy.by || !arguments.plan.empty()) return;
+    if (policy.pieces || policy.records || policy.max_bytes || policy.by || !arguments.plan.empty()) return;
     switch (arguments.verb) {
         case Verb::kSplit: throw UsageError(needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE or --by COLUMN"));
         case Verb::kOffsets: throw UsageError(needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE or --every N"));
@@ -106,7 +106,7 @@ void take_clone(const Given& given, Arguments& arguments) {
     arguments.output.clone = arguments.clone.value_or(CloneMode::kNever);
     if (arguments.output.clone == CloneMode::kNever) return;
     Policy& policy = arguments.policy;
-    if (!policy.size && !policy.pieces) throw UsageError("--reflink needs -C or -n");
+    if (!policy.max_bytes && !policy.pieces) throw UsageError("--reflink needs -C or -n");
     if (policy.balance == Balance::kRecords) {
         throw UsageError(
             "--balance records and --reflink cannot be used together: shared blocks need cuts at aligned bytes");
@@ -314,7 +314,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_tolerance(given, arguments);
     arguments.strict_size = given.has("strict-size");
     const Policy& policy = arguments.policy;
-    if (arguments.strict_size && !policy.size && !(policy.together && policy.records)) {
+    if (arguments.strict_size && !policy.max_bytes && !(policy.together && policy.records)) {
         throw UsageError("--strict-size needs -C, or -l with --together");
     }
     return arguments;

@@ -15,7 +15,7 @@ namespace {
 const char* default_names(const Given& given, const Policy& policy) {
     if (!policy.by || policy.by->buckets) return "{stem}.{i}{ext}";
     if (given.has("hive")) return "{value}/{stem}.{i}{ext}";
-    return policy.records || policy.size ? "{stem}.{value}.{i}{ext}" : "{stem}.{value}{ext}";
+    return policy.records || policy.max_bytes ? "{stem}.{value}.{i}{ext}" : "{stem}.{value}{ext}";
 }
 
 // Whether the text is the path of a folder. Text with braces is a template, even if something with that name exists.

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cleave/range_plan.h"
+#include "cleave/experimental/range_plan.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/verbs.h"
@@ -93,7 +93,7 @@ void run_plan(Context& context) {
     Summaries summaries;
     for (const std::string& path : context.arguments.inputs) {
         context.path = path;
-        Input input = Input::open(path);
+        Input input = Input::open(path, nullptr, Access::kMapped);
         read_summaries(input, summaries);
     }
     context.path = "summaries";

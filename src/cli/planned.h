@@ -1,7 +1,7 @@
 // What scan and --plan have in common: versions of inputs, and plans made earlier.
 #pragma once
 
-#include "cleave/range_plan.h"
+#include "cleave/experimental/range_plan.h"
 #include "cli/context.h"
 
 namespace cleave::cli {
@@ -13,7 +13,7 @@ void require_ranges(const Context& context, const Input& input);
 InputVersion version_of(const Arguments& arguments, const Input& input);
 
 // Reads the file given with --plan, and sets the options that the plan determines: the dialect and the header mode.
-// Throws InputError and std::system_error.
+// Throws InputError and SystemError.
 RangePlan take_plan_file(Context& context);
 
 // Throws InputChangedError unless the plan was made for this input.

@@ -13,7 +13,7 @@ public:
     // The input must be a blob, and outlive the printer.
     explicit RangePrinter(const Input& input) : input_(input), out_(input.cancellation()) {}
 
-    // Adjacent ranges are printed as one. Throws what Blob::lend() throws, std::system_error, Cancelled.
+    // Adjacent ranges are printed as one. Throws what Blob::lend() throws, SystemError, Cancelled.
     void print(BlobRange range);
     // Prints what is still buffered.
     void flush();

@@ -22,7 +22,7 @@ public:
     RewrittenOutput(Context& context, OpenInput& opened);
 
     Rewriting& rewriting() { return rewriting_; }
-    // Writes to standard output. Throws std::system_error, Cancelled.
+    // Writes to standard output. Throws SystemError, Cancelled.
     void write(std::span<const std::uint8_t> bytes);
     // Checks that the input has not changed, and writes the report. Call once everything has been printed.
     void finish();

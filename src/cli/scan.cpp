@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cleave/range_plan.h"
+#include "cleave/experimental/range_plan.h"
 #include "cli/formatted.h"
 #include "cli/planned.h"
 #include "cli/session.h"

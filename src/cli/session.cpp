@@ -98,9 +98,9 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     context.path = path;
     context.header_records = 0;
     context.meter.reset();
-    Input input =
-        context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
-    input.set_threads(context.arguments.execution.threads);
+    Input input = context.arguments.snapshot ? Input::open_snapshot(path, cancellation, Access::kMapped)
+                                             : Input::open(path, cancellation, Access::kMapped);
+    input.set_threads(context.arguments.execution.thread_count());
     if (path == "-" && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
@@ -116,7 +116,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
         opened.dialect = opened.sniffed.dialect;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
         opened.index = find_index(context, opened);
-        context.arguments.execution.index = opened.index.get();
+        context.arguments.execution.index = opened.index;
         work(opened);
     } catch (const HeaderSizeError& error) {
         bar.end();

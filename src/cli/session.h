@@ -26,7 +26,7 @@ void spool(Context& context, OpenInput& opened);
 void leave_out_incomplete(const Context& context, OpenInput& opened);
 
 // Opens the input, settles its dialect, finds its index and calls `work` with it. Warns if the data contradict the
-// dialect. Throws InputError for an input that is not CSV, std::system_error, and what `work` throws. If the input
+// dialect. Throws InputError for an input that is not CSV, SystemError, and what `work` throws. If the input
 // changed in the meantime or could not be read, throws what require_same() throws instead. `work` must call
 // require_same() before it prints a result and after it has printed bytes of the input, unless a function it calls does
 // so.

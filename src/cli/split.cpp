@@ -24,7 +24,7 @@ constexpr std::uint64_t kManyPieces = 10000;
 // The options that limit pieces, as the user would type them.
 std::string limits_text(const Policy& policy) {
     std::string text = policy.records ? formatted("-l {}", *policy.records) : "";
-    if (policy.size) text += formatted("{}-C {}", text.empty() ? "" : " ", *policy.size);
+    if (policy.max_bytes) text += formatted("{}-C {}", text.empty() ? "" : " ", *policy.max_bytes);
     return text;
 }
 
@@ -128,7 +128,7 @@ private:
 // Says that --reflink would have worked for a large file that was cut into plain files.
 void remark_reflink(const Arguments& arguments, const Input& input, const std::string& path,
                     const Diagnostics& diagnostics) {
-    const bool can_be_aligned = arguments.policy.pieces || (arguments.policy.size && !arguments.policy.by);
+    const bool can_be_aligned = arguments.policy.pieces || (arguments.policy.max_bytes && !arguments.policy.by);
     const bool are_plain = destination_of(arguments.output).has_plain_bytes;
     if (arguments.clone || !can_be_aligned || !are_plain || path.empty()) return;
     if (input.blob().size() <= kWorthCloning || !can_clone(input, path)) return;
@@ -144,6 +144,7 @@ void split_input(Context& context, OpenInput& opened) {
     SplitObserver observer(context, opened, out, diagnostics);
     observer.begin();
     Job job{settled_options(opened.dialect), arguments.policy, arguments.stage, arguments.execution, arguments.output};
+    job.allow_open_quote = arguments.allows_open_quote;
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
     const JobReport report = run_job(opened.input, job, observer);
     context.is_committed = !arguments.output.dry_run;

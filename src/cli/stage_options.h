@@ -6,7 +6,7 @@
 
 namespace cleave::cli {
 
-// Reads the files given with --rules. Throws UsageError, and std::system_error for a file that cannot be read.
+// Reads the files given with --rules. Throws UsageError, and SystemError for a file that cannot be read.
 void take_stage(const Given& given, Arguments& arguments);
 
 }  // namespace cleave::cli

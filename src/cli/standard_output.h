@@ -29,7 +29,7 @@ public:
 
     void write(std::span<const std::uint8_t> bytes);
 
-    // Throws std::system_error.
+    // Throws SystemError.
     void flush();
 
 private:

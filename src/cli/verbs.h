@@ -16,10 +16,10 @@ void run_plan(Context& context);
 // Sets Arguments::pieces and Arguments::inputs for the verb join. Throws what read_piece_list() throws.
 void list_pieces(Context& context);
 void run_join(Context& context, const Cancellation& cancellation);
-// Creates a file that contains a new key. Throws std::system_error.
+// Creates a file that contains a new key. Throws SystemError.
 void make_key(const std::string& path);
 // Prints what is known about the machine and its device, after measuring them if the user asked for that. Does not
-// flush `out`. Throws DeviceUnavailable, DeviceError, MemoryError, std::invalid_argument and std::system_error.
+// flush `out`. Throws DeviceUnavailable, DeviceError, MemoryError, ArgumentError and SystemError.
 void describe_info(const Arguments& arguments, StandardOutput& out);
 
 // Verbs that take several inputs. An input that fails does not stop the others. These functions flush `out`.

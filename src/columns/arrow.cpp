@@ -1,15 +1,15 @@
 // The private_data of each exported struct points to an object that owns everything the struct points to. Children are
 // structs inside their parent's object, but they own their memory themselves, because an importer may move them out and
 // release them later.
-#include "cleave/arrow.h"
+#include "cleave/experimental/arrow.h"
 
 #include <array>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/utf8.h"
+#include "cleave/error.h"
 #include "columns/column_pool.h"
 
 namespace cleave {
@@ -118,7 +118,7 @@ bool is_utf8(std::string_view text) {
 
 void check_name(const std::string& name) {
     if (name.find('\0') != std::string::npos || !is_utf8(name)) {
-        throw std::invalid_argument("arrow: the name of a column is not UTF-8 or contains NUL");
+        throw ArgumentError("arrow: the name of a column is not UTF-8 or contains NUL");
     }
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cleave/arrow.h"
-#include "cleave/columns.h"
+#include "cleave/experimental/arrow.h"
+#include "cleave/experimental/columns.h"
 
 namespace cleave {
 
@@ -71,7 +71,8 @@ private:
     std::vector<std::vector<StringColumn>> kept_ CLEAVE_GUARDED_BY(mutex_);
 };
 
-// Like export_columns() in cleave/arrow.h, but the columns come from the pool and return to it when they are released.
+// Like export_columns() in cleave/experimental/arrow.h, but the columns come from the pool and return to it when they
+// are released.
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
                     const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema, ArrowArray* array);
 

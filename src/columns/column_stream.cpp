@@ -1,4 +1,4 @@
-// The pipeline behind cleave/column_stream.h. A page is a batch of records (see records/batch_loop.h):
+// The pipeline behind cleave/experimental/column_stream.h. A page is a batch of records (see records/batch_loop.h):
 //
 //   work   apply the rules to the records, find their fields, lay out the columns
 //   emit   put the array into a queue, from which next() takes it
@@ -6,7 +6,7 @@
 // All this runs on a separate thread, not on the caller's, starting with the first call to next(). When the queue is
 // full, emit() waits, and soon no slot is free, so memory is bounded by the slots and the queue. The destructor wakes a
 // waiting emit(); that call or the next one ends the sequence.
-#include "cleave/column_stream.h"
+#include "cleave/experimental/column_stream.h"
 
 #include <unistd.h>
 
@@ -14,7 +14,6 @@
 #include <deque>
 #include <exception>
 #include <limits>
-#include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -68,7 +67,7 @@ private:
 class StreamClaim {
 public:
     explicit StreamClaim(Input& input) : input_(input) {
-        if (!input.claim()) throw std::invalid_argument("columns: another stream of columns is reading this input");
+        if (!input.claim()) throw ArgumentError("columns: another stream of columns is reading this input");
     }
     StreamClaim(const StreamClaim&) = delete;
     StreamClaim& operator=(const StreamClaim&) = delete;
@@ -121,31 +120,31 @@ std::vector<std::size_t> wanted_columns(const ColumnStreamOptions& options, std:
     std::vector<std::size_t> columns;
     if (options.columns) {
         columns = *options.columns;
-        if (columns.empty()) throw std::invalid_argument("columns: no column was asked for");
+        if (columns.empty()) throw ArgumentError("columns: no column was asked for");
     } else {
         for (std::size_t i = 0; i < fields; ++i) columns.push_back(i);
     }
     std::vector<bool> is_taken(fields);
     for (const std::size_t number : columns) {
-        if (number >= fields) throw std::invalid_argument("columns: no column has that number");
-        if (is_taken[number]) throw std::invalid_argument("columns: a column was asked for twice");
+        if (number >= fields) throw ArgumentError("columns: no column has that number");
+        if (is_taken[number]) throw ArgumentError("columns: a column was asked for twice");
         is_taken[number] = true;
     }
     return columns;
 }
 
 std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
-    if (!input) throw std::invalid_argument("columns: no input");
+    if (!input) throw ArgumentError("columns: no input");
     return input;
 }
 
-// Throws std::invalid_argument if the options are invalid or do not fit the input.
+// Throws ArgumentError if the options are invalid or do not fit the input.
 void check_options(const ColumnStreamOptions& options, const Input& input) {
     if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
-        throw std::invalid_argument("columns: a page of this size is not possible");
+        throw ArgumentError("columns: a page of this size is not possible");
     }
-    if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
-    if (options.range && input.is_stream()) throw std::invalid_argument("columns: a stream has no ranges");
+    if (options.rules.select) throw ArgumentError("columns: `select` beside `columns`");
+    if (options.range && input.is_stream()) throw ArgumentError("columns: a stream has no ranges");
 }
 
 }  // namespace
@@ -204,7 +203,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
       dialect(checked(of_input)),
       options(std::move(chosen)),
       kernel(checked_kernel(by)),
-      threads(by.threads),
+      threads(by.thread_count()),
       memory(MemoryManager::or_default(by.memory)) {
     check_options(options, *input);
     if (dialect.header == HeaderRecord::kNone) options.has_header = false;
@@ -213,7 +212,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         claim.emplace(*input);
         cancellation.emplace();
         input_cancellation.emplace(*input, &*cancellation);
-        input->set_threads(by.threads);
+        input->set_threads(by.thread_count());
     }
     const InputHead head = head_of(*input, dialect, options.has_header, options.rules.max_record);
     header_records = head.records;
@@ -238,7 +237,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (options.range) {
         const RecordRange& part = *options.range;
         if (part.begin.offset < begin.offset || part.begin.offset > end || part.size > end - part.begin.offset) {
-            throw std::invalid_argument("columns: the range is not within the input, or not after its header");
+            throw ArgumentError("columns: the range is not within the input, or not after its header");
         }
         begin = part.begin;
         size = part.size;
@@ -353,7 +352,7 @@ void ColumnStream::State::read() {
     loop->finish();
     input->throw_if_changed();
     const std::optional<Place> open = loop->open_quote();
-    if (open && !options.accepts_open_quote) throw OpenQuoteError(*open);
+    if (open && !options.allow_open_quote) throw OpenQuoteError(*open);
 }
 
 void ColumnStream::State::run() {
@@ -389,7 +388,7 @@ void ColumnStream::State::put(OwnedArray array) {
 
 bool ColumnStream::State::take(ArrowArray* array) {
     if (is_begun_elsewhere()) {
-        throw std::logic_error("columns: the stream was opened before a fork; open it again in this process");
+        throw LogicError("columns: the stream was opened before a fork; open it again in this process");
     }
     if (process == 0) worker = std::jthread([this] { run(); });
     process = ::getpid();
@@ -419,7 +418,7 @@ void ColumnStream::Release::operator()(State* state) const noexcept {
     if (!state->is_begun_elsewhere()) std::default_delete<State>()(state);
 }
 
-const std::vector<std::string>& ColumnStream::names() const noexcept { return state_->names; }
+const std::vector<std::string>& ColumnStream::names() const& noexcept { return state_->names; }
 std::uint64_t ColumnStream::header_records() const noexcept { return state_->header_records; }
 
 void ColumnStream::schema(ArrowSchema* schema) const {

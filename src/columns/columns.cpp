@@ -5,15 +5,15 @@
 //
 // Finding the bound does not require looking at the bytes. On a device, each value would be measured instead, followed
 // by a scan over the sizes.
-#include "cleave/columns.h"
+#include "cleave/experimental/columns.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
-#include <stdexcept>
 #include <string>
 
+#include "cleave/error.h"
 #include "dialect/check_arguments.h"
 #include "fields/field_decoder.h"
 
@@ -41,7 +41,7 @@ void copy(std::uint8_t* out, Value value, const std::uint8_t* readable_end) {
 }
 
 void check_size(std::uint64_t size) {
-    if (size > kMaxSize) throw std::length_error("columns: more than 2^31 - 1 bytes in a column");
+    if (size > kMaxSize) throw ColumnSizeError("columns: more than 2^31 - 1 bytes in a column");
 }
 
 }  // namespace
@@ -216,7 +216,7 @@ ColumnReader::ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOpt
     : dialect_(checked(dialect)), fields_(fields), options_(std::move(options)) {}
 
 void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColumn& column) const {
-    if (fields_ > 0 && number >= fields_) throw std::invalid_argument("columns: no column has that number");
+    if (fields_ > 0 && number >= fields_) throw ArgumentError("columns: no column has that number");
     column.count_ = block.record_count();
     column.null_count_ = 0;
     column.offsets_.resize(0);

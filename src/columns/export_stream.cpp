@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "cleave/column_stream.h"
 #include "cleave/error.h"
+#include "cleave/experimental/column_stream.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace cleave {
 
-// Returns `dialect`. Throws std::invalid_argument if it has a fault.
+// Returns `dialect`. Throws ArgumentError if it has a fault.
 const Dialect& checked(const Dialect& dialect);
 const Dialect& checked(Dialect&& dialect) = delete;  // the reference would outlive it
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
+#include "cleave/error.h"
 #include "dialect/check_arguments.h"
 
 namespace cleave {
@@ -91,7 +91,7 @@ std::optional<std::string> dialect_fault(const Dialect& dialect) {
 }
 
 const Dialect& checked(const Dialect& dialect) {
-    if (const auto fault = dialect_fault(dialect)) throw std::invalid_argument("dialect: " + *fault);
+    if (const auto fault = dialect_fault(dialect)) throw ArgumentError("dialect: " + *fault);
     return dialect;
 }
 

@@ -5,106 +5,114 @@
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <string_view>
 
+#include "base/text_in_place.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
 
 namespace cleave {
 namespace {
 
-using namespace std::string_view_literals;
-
 // Bytes that must appear at an offset. A signature without bytes always matches.
 struct Signature {
     std::size_t offset = 0;
-    std::string_view bytes = {};
+    TextInPlace<32> bytes = {};
+};
+
+struct Format {
+    TextInPlace<44> name;
+    TextInPlace<144> command;
+    bool reads_pipe = false;
+
+    constexpr ForeignFormat described() const { return {name.view(), command.view(), reads_pipe}; }
 };
 
 struct Row {
-    ForeignFormat format;
+    Format format;
     Signature first;
     Signature second = {};
 };
 
-constexpr ForeignFormat kTar = {"a tar archive", "tar -xOf FILE", true};
-constexpr ForeignFormat kZip = {"a zip archive", "unzip -p FILE"};
-constexpr ForeignFormat kBzip2 = {"a bzip2 stream", "bzip2 -dc FILE", true};
-constexpr ForeignFormat kLz4 = {"an lz4 stream", "lz4 -dc FILE", true};
-constexpr ForeignFormat kOffice = {"a spreadsheet or another Office document",
-                                   "ssconvert -T Gnumeric_stf:stf_csv FILE fd://1"};
-constexpr ForeignFormat kFeather = {"an Arrow or Feather file",
-                                    "python3 -c \"import sys, pyarrow.feather as f, pyarrow.csv as c; "
-                                    "c.write_csv(f.read_table('FILE'), sys.stdout.buffer)\""};
+constexpr Format kTar = {"a tar archive", "tar -xOf FILE", true};
+constexpr Format kZip = {"a zip archive", "unzip -p FILE"};
+constexpr Format kBzip2 = {"a bzip2 stream", "bzip2 -dc FILE", true};
+constexpr Format kLz4 = {"an lz4 stream", "lz4 -dc FILE", true};
+constexpr Format kOffice = {"a spreadsheet or another Office document",
+                            "ssconvert -T Gnumeric_stf:stf_csv FILE fd://1"};
+constexpr Format kFeather = {"an Arrow or Feather file",
+                             "python3 -c \"import sys, pyarrow.feather as f, pyarrow.csv as c; "
+                             "c.write_csv(f.read_table('FILE'), sys.stdout.buffer)\""};
 
 // The first matching row counts. Input decodes one layer of gzip or zstd, so a second layer is foreign.
 constexpr Row kRows[] = {
-    {{"a gzip stream", "gzip -dc FILE", true}, {0, "\x1F\x8B\x08"sv}},
-    {{"a zstd stream", "zstd -dc FILE", true}, {0, "\x28\xB5\x2F\xFD"sv}},
+    {{"a gzip stream", "gzip -dc FILE", true}, {0, "\x1F\x8B\x08"}},
+    {{"a zstd stream", "zstd -dc FILE", true}, {0, "\x28\xB5\x2F\xFD"}},
     {{"an xz stream", "xz -dc FILE", true},
      {0,
       "\xFD"
-      "7zXZ\0"sv}},
-    {kBzip2, {0, "BZh"sv}, {4, "1AY&SY"sv}},
+      "7zXZ\0"}},
+    {kBzip2, {0, "BZh"}, {4, "1AY&SY"}},
     {kBzip2,
-     {0, "BZh"sv},
+     {0, "BZh"},
      {4,
       "\x17"
-      "rE8P\x90"sv}},  // of an empty file
-    {kLz4, {0, "\x04\x22\x4D\x18"sv}},
-    {kLz4, {0, "\x02\x21\x4C\x18"sv}},  // the legacy format
-    {{"a file of compress(1)", "gzip -dc FILE", true}, {0, "\x1F\x9D"sv}},
-    {kOffice, {0, "PK\3\4"sv}, {30, "[Content_Types].xml"sv}},
-    {kOffice, {0, "PK\3\4"sv}, {30, "mimetypeapplication/vnd.oasis"sv}},
-    {kOffice, {0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv}},
-    {kZip, {0, "PK\3\4"sv}},
-    {kZip, {0, "PK\5\6"sv}},  // an archive without files
-    {kZip, {0, "PK\7\x08"sv}},
-    {{"a 7z archive", "7z x -so FILE"}, {0, "7z\xBC\xAF\x27\x1C"sv}},
-    {kTar, {257, "ustar"sv}},
-    {{"a Parquet file", "duckdb -c \"COPY (FROM read_parquet('FILE')) TO '/dev/stdout' (FORMAT csv)\""}, {0, "PAR1"sv}},
-    {kFeather, {0, "ARROW1"sv}},
-    {kFeather, {0, "FEA1"sv}},
+      "rE8P\x90"}},  // of an empty file
+    {kLz4, {0, "\x04\x22\x4D\x18"}},
+    {kLz4, {0, "\x02\x21\x4C\x18"}},  // the legacy format
+    {{"a file of compress(1)", "gzip -dc FILE", true}, {0, "\x1F\x9D"}},
+    {kOffice, {0, "PK\3\4"}, {30, "[Content_Types].xml"}},
+    {kOffice, {0, "PK\3\4"}, {30, "mimetypeapplication/vnd.oasis"}},
+    {kOffice, {0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"}},
+    {kZip, {0, "PK\3\4"}},
+    {kZip, {0, "PK\5\6"}},  // an archive without files
+    {kZip, {0, "PK\7\x08"}},
+    {{"a 7z archive", "7z x -so FILE"}, {0, "7z\xBC\xAF\x27\x1C"}},
+    {kTar, {257, "ustar"}},
+    {{"a Parquet file", "duckdb -c \"COPY (FROM read_parquet('FILE')) TO '/dev/stdout' (FORMAT csv)\""}, {0, "PAR1"}},
+    {kFeather, {0, "ARROW1"}},
+    {kFeather, {0, "FEA1"}},
     {{"an Arrow stream",
       "python3 -c \"import sys, pyarrow.ipc as i, pyarrow.csv as c; "
       "c.write_csv(i.open_stream(open('FILE', 'rb')).read_all(), sys.stdout.buffer)\""},
-     {0, "\xFF\xFF\xFF\xFF"sv}},
-    {{"an Avro file", "duckdb -c \"COPY (FROM read_avro('FILE')) TO '/dev/stdout' (FORMAT csv)\""}, {0, "Obj\1"sv}},
+     {0, "\xFF\xFF\xFF\xFF"}},
+    {{"an Avro file", "duckdb -c \"COPY (FROM read_avro('FILE')) TO '/dev/stdout' (FORMAT csv)\""}, {0, "Obj\1"}},
     {{"an ORC file",
       "python3 -c \"import sys, pyarrow.orc as o, pyarrow.csv as c; "
       "c.write_csv(o.read_table('FILE'), sys.stdout.buffer)\""},
-     {0, "ORC"sv}},
-    {{"an SQLite database", "sqlite3 -header -csv FILE 'SELECT * FROM TABLE'"}, {0, "SQLite format 3\0"sv}},
-    {{"a PDF document", "java -jar tabula.jar -p all FILE"}, {0, "%PDF-"sv}},
+     {0, "ORC"}},
+    {{"an SQLite database", "sqlite3 -header -csv FILE 'SELECT * FROM TABLE'"}, {0, "SQLite format 3\0"}},
+    {{"a PDF document", "java -jar tabula.jar -p all FILE"}, {0, "%PDF-"}},
 };
 
 // Files that cleave writes next to pieces, or for other machines. The pattern in `cleave count
 // data.csv*` matches the index too.
 struct OwnFile {
-    std::string_view begin;
-    std::string_view name;
+    TextInPlace<24> begin;
+    TextInPlace<44> name;
 };
 constexpr OwnFile kOwnFiles[] = {
     {"\x89"
-     "CLV\r\n\x1A\n"sv,
+     "CLV\r\n\x1A\n",
      "an index made by cleave"},
-    {R"({"cleave":)"sv, "a manifest or a report made by cleave"},
-    {R"({"cleave_range":)"sv, "a range summary, the output of cleave scan"},
-    {R"({"cleave_plan":)"sv, "a plan, the output of cleave plan"},
+    {R"({"cleave":)", "a manifest or a report made by cleave"},
+    {R"({"cleave_range":)", "a range summary, the output of cleave scan"},
+    {R"({"cleave_plan":)", "a plan, the output of cleave plan"},
 };
 
 struct Encoding {
-    ForeignFormat format;
-    std::string_view mark;
+    Format format;
+    TextInPlace<4> mark;
     std::size_t unit;       // bytes per code unit
     std::size_t character;  // the byte of a unit that holds an ASCII character; the others are NUL
 };
 
 // UTF-32LE comes before UTF-16LE, because its byte order mark begins with the one for UTF-16LE.
 constexpr Encoding kEncodings[] = {
-    {{"UTF-32LE text", "iconv -f UTF-32LE -t UTF-8 FILE", true}, "\xFF\xFE\0\0"sv, 4, 0},
-    {{"UTF-32BE text", "iconv -f UTF-32BE -t UTF-8 FILE", true}, "\0\0\xFE\xFF"sv, 4, 3},
-    {{"UTF-16LE text", "iconv -f UTF-16LE -t UTF-8 FILE", true}, "\xFF\xFE"sv, 2, 0},
-    {{"UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE", true}, "\xFE\xFF"sv, 2, 1},
+    {{"UTF-32LE text", "iconv -f UTF-32LE -t UTF-8 FILE", true}, "\xFF\xFE\0\0", 4, 0},
+    {{"UTF-32BE text", "iconv -f UTF-32BE -t UTF-8 FILE", true}, "\0\0\xFE\xFF", 4, 3},
+    {{"UTF-16LE text", "iconv -f UTF-16LE -t UTF-8 FILE", true}, "\xFF\xFE", 2, 0},
+    {{"UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE", true}, "\xFE\xFF", 2, 1},
 };
 
 constexpr std::size_t kControlReach = 4096;  // a signature counts only if there is a control byte within this distance
@@ -119,7 +127,7 @@ bool has_control(std::string_view text) {
 }
 
 bool has(std::string_view text, const Signature& signature) {
-    return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
+    return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes.view());
 }
 
 // A number in a tar header: octal digits after blanks, followed by a blank or a NUL. Returns nothing if the field
@@ -176,20 +184,20 @@ struct NulCounts {
 std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) {
     const std::string_view text(reinterpret_cast<const char*>(head.data()), std::min(head.size(), kSniffSize));
     for (const OwnFile& own : kOwnFiles) {
-        if (text.starts_with(own.begin)) return ForeignFormat{own.name, {}};
+        if (text.starts_with(own.begin.view())) return ForeignFormat{own.name.view(), {}};
     }
     for (const Encoding& encoding : kEncodings) {
-        if (text.starts_with(encoding.mark)) return encoding.format;
+        if (text.starts_with(encoding.mark.view())) return encoding.format.described();
     }
     if (!has_control(text)) return std::nullopt;
     for (const Row& row : kRows) {
-        if (has(text, row.first) && has(text, row.second)) return row.format;
+        if (has(text, row.first) && has(text, row.second)) return row.format.described();
     }
-    if (is_tar(text)) return kTar;
+    if (is_tar(text)) return kTar.described();
     if (text.size() < kLeastWideSize) return std::nullopt;
     const auto* encoding =
         std::ranges::find_if(kEncodings, [counts = NulCounts(text)](const Encoding& row) { return counts.fit(row); });
-    return encoding == std::end(kEncodings) ? std::nullopt : std::optional(encoding->format);
+    return encoding == std::end(kEncodings) ? std::nullopt : std::optional(encoding->format.described());
 }
 
 void refuse_foreign(std::span<const std::uint8_t> head) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cleave/error.h"
 #include "cleave/fields.h"
 #include "cleave/memory.h"
 #include "dialect/check_arguments.h"
@@ -89,7 +90,7 @@ void FieldReader::State::reserve(std::size_t size) {
 
 RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at, bool at_end) {
     if (all.size() > std::numeric_limits<std::uint32_t>::max() - kStepSize) {
-        throw std::invalid_argument("fields: a run of 4 GiB or more");
+        throw ArgumentError("fields: a run of 4 GiB or more");
     }
     reserve(all.size());
     bytes = all;

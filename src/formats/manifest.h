@@ -32,7 +32,7 @@ private:
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
 // Throws OtherPieceError, with the difference, if the file at `path` is not a manifest of the same job: the input, the
-// dialect and the cuts must be the same. Returns if there is no such file. Throws std::system_error. Call this before
+// dialect and the cuts must be the same. Returns if there is no such file. Throws SystemError. Call this before
 // the pieces are compared, because its message gives the reason.
 void check_resumed(const std::string& path, const std::string& wanted);
 

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -60,7 +59,7 @@ void require_order(const Json::Array& pieces) {
         if (!start || !length) return;
         if (*length == 0) continue;
         if (end && *end != *start) {
-            throw std::invalid_argument(
+            throw ArgumentError(
                 "join: the pieces in the manifest are not consecutive, so they do not make up the input; without "
                 "--manifest they are joined in the order given");
         }
@@ -72,9 +71,8 @@ void require_columns(const Json& manifest) {
     const Json* const dropped = manifest.find("dropped_columns");
     if (dropped == nullptr) return;
     if (dropped->string() == nullptr) refuse("its 'dropped_columns' is not text");
-    throw std::invalid_argument(
-        "join: the pieces in the manifest lack the column " + *dropped->string() +
-        ", so they do not make up the input; without --manifest they are joined in the order given");
+    throw ArgumentError("join: the pieces in the manifest lack the column " + *dropped->string() +
+                        ", so they do not make up the input; without --manifest they are joined in the order given");
 }
 
 // Returns 1 or 2.
@@ -89,8 +87,8 @@ std::uint64_t version_of(const Json& manifest) {
 void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
     const auto beneath = path_beneath("", piece.path);
     if (!beneath && version == 1) {
-        throw std::invalid_argument("join: the piece '" + piece.path +
-                                    "' is outside the current folder; list the pieces after the manifest");
+        throw ArgumentError("join: the piece '" + piece.path +
+                            "' is outside the current folder; list the pieces after the manifest");
     }
     piece.beneath = *beneath;
     piece.path = folder + *beneath;
@@ -102,19 +100,19 @@ void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string
     std::map<std::string_view, const std::string*> by_name;
     for (const std::string& path : paths) {
         if (!by_name.emplace(last_component(path), &path).second) {
-            throw std::invalid_argument("join: two pieces have the name '" + std::string(last_component(path)) + "'");
+            throw ArgumentError("join: two pieces have the name '" + std::string(last_component(path)) + "'");
         }
     }
     for (ListedPiece& piece : pieces) {
         const auto found = by_name.find(last_component(piece.path));
         if (found == by_name.end()) {
-            throw std::invalid_argument("join: the piece '" + piece.path + "' in the manifest is missing");
+            throw ArgumentError("join: the piece '" + piece.path + "' in the manifest is missing");
         }
         piece.path = *found->second;
         by_name.erase(found);
     }
     if (by_name.empty()) return;
-    throw std::invalid_argument("join: '" + *by_name.begin()->second + "' is not a piece in the manifest");
+    throw ArgumentError("join: '" + *by_name.begin()->second + "' is not a piece in the manifest");
 }
 
 }  // namespace
@@ -163,18 +161,18 @@ Fd PieceOpener::open_beneath(const ListedPiece& piece) const {
         const bool is_elsewhere =
             error.code() == std::errc::too_many_symbolic_link_levels || error.code() == std::errc::cross_device_link;
         if (is_elsewhere) {
-            throw std::invalid_argument("join: a symbolic link leads to the piece '" + piece.path +
-                                        "'; list the pieces after the manifest");
+            throw ArgumentError("join: a symbolic link leads to the piece '" + piece.path +
+                                "'; list the pieces after the manifest");
         }
         if (error.code() != std::errc::invalid_argument) throw;
-        throw std::invalid_argument("join: the piece '" + piece.path +
-                                    "' is not a regular file; list the pieces after the manifest");
+        throw ArgumentError("join: the piece '" + piece.path +
+                            "' is not a regular file; list the pieces after the manifest");
     }
 }
 
 Input PieceOpener::open(const ListedPiece& piece, const Cancellation* cancellation) const {
-    if (piece.beneath.empty()) return Input::open(piece.path, cancellation);
-    return Input::of_descriptor(open_beneath(piece).release(), piece.path, cancellation);
+    if (piece.beneath.empty()) return Input::open(piece.path, cancellation, Access::kMapped);
+    return Input::of_descriptor(open_beneath(piece).release(), piece.path, cancellation, Access::kMapped);
 }
 
 void PieceOpener::require(const ListedPiece& piece) const {

@@ -40,21 +40,21 @@ struct PieceList {
 // each file must have the name of one piece, and no piece may be missing. Without `paths`, the pieces are beneath the
 // folder of the manifest (version 2) or beneath the current folder (version 1, or a manifest from a stream).
 //
-// Throws InputError if the file is not a manifest. Throws std::invalid_argument if `paths` do not match the pieces, if
+// Throws InputError if the file is not a manifest. Throws ArgumentError if `paths` do not match the pieces, if
 // a piece of version 1 is outside the current folder, if the pieces do not follow each other in the input, or if they
-// lack some of its columns (Policy::by). Throws std::system_error.
+// lack some of its columns (Policy::by). Throws SystemError.
 PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths);
 
 // Opens the pieces of a list. Use from one thread only.
 class PieceOpener {
 public:
-    // `list` must outlive this object. Throws std::system_error.
+    // `list` must outlive this object. Throws SystemError.
     explicit PieceOpener(const PieceList& list);
 
-    // Throws like Input::open(). If the piece is named only in the manifest, also throws std::invalid_argument if it is
+    // Throws like Input::open(). If the piece is named only in the manifest, also throws ArgumentError if it is
     // not a regular file beneath the list's folder or is reached through a symbolic link.
     Input open(const ListedPiece& piece, const Cancellation* cancellation) const;
-    // Throws std::system_error if the piece cannot be read, and throws like open(). Does not open a path that the user
+    // Throws SystemError if the piece cannot be read, and throws like open(). Does not open a path that the user
     // gave, because it may be a pipe.
     void require(const ListedPiece& piece) const;
 

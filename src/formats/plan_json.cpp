@@ -83,7 +83,7 @@ std::string PlanJson::start_text(const InputFacts& facts) {
     if (facts.piece_compression.format != Compression::kNone) {
         Json& compression = json["compression"];
         compression["format"] = compression_name(facts.piece_compression.format);
-        compression["level"] = facts.piece_compression.level;
+        compression["level"] = facts.piece_compression.level.value_or(default_level(facts.piece_compression.format));
     }
     if (!facts.dropped_columns.empty()) json["dropped_columns"] = facts.dropped_columns;
     std::string text = json.text();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "cleave/range_plan.h"
+#include "cleave/experimental/range_plan.h"
 #include "formats/plan_json.h"
 
 namespace cleave {

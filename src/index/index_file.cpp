@@ -13,10 +13,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <stdexcept>
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "cleave/error.h"
 #include "cleave/index_file.h"
+#include "cleave/mapping_guard.h"
 #include "dialect/check_arguments.h"
 #include "io/fd.h"
 #include "io/mapping.h"
@@ -24,7 +28,8 @@
 namespace cleave {
 
 struct IndexFile::Impl {
-    Mapping mapping;
+    Mapping mapping;                 // if a MappingGuard exists
+    std::vector<std::uint8_t> copy;  // otherwise
     IndexView view;
 };
 
@@ -44,18 +49,31 @@ Fd open_index(const std::string& path) {
     throw_errno(path);
 }
 
-Mapping map_index(const Fd& fd, const std::string& path, const FileIdentity& file) {
+// The size of an index that may be used.
+std::uint64_t check_index(const Fd& fd, const std::string& path, const FileIdentity& file) {
     const struct stat status = stat_of(fd.get(), path);
     if (!S_ISREG(status.st_mode)) throw IndexError("it is not a regular file");
     if (!is_trusted(status, file)) throw IndexError("other users may write to it");
-    if (status.st_size == 0) return Mapping::of_nothing();
-    auto mapping = Mapping::of(fd.get(), 0, static_cast<std::uint64_t>(status.st_size));
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+Mapping map_index(const Fd& fd, std::uint64_t size) {
+    if (size == 0) return Mapping::of_nothing();
+    auto mapping = Mapping::of(fd.get(), 0, size);
     if (!mapping) throw IndexError("it cannot be mapped");
     return std::move(*mapping);
 }
 
+std::vector<std::uint8_t> read_index(const Fd& fd, const std::string& path, std::uint64_t size) {
+    std::vector<std::uint8_t> bytes(size);
+    if (read_at(fd.get(), 0, bytes, path) < size) throw IndexError("it could not be read");
+    return bytes;
+}
+
 void judge(const IndexHead& head, const Input& input, const Dialect& dialect, IndexMatch match) {
-    if (head.dialect_digest != dialect_digest(dialect)) throw IndexError("it was made for another dialect");
+    if (head.dialect_digest != dialect_digest(dialect))
+        throw IndexError(
+            "it was made for a different dialect; cleave index with the options of this run makes it again");
     const FileIdentity file = input.identity();
     if (head.size != file.size || head.size != input.blob().size() || head.mtime_ns != file.mtime_ns) {
         throw IndexError("the file has changed since");
@@ -73,13 +91,18 @@ IndexFile::~IndexFile() = default;
 
 std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect& dialect, IndexMatch match) {
     checked(dialect);
-    if (input.is_stream()) throw std::invalid_argument("index: the input is a stream");
+    if (input.is_stream()) throw ArgumentError("index: the input is a stream");
     const std::string path = index_path(input.path());
     const Fd fd = open_index(path);
     if (!fd.is_open()) return nullptr;
-    Mapping mapping = map_index(fd, path, input.identity());
-    const IndexView view(mapping.bytes());  // remains valid when the mapping is moved
-    auto file = std::make_shared<const IndexFile>(std::make_unique<Impl>(Impl{std::move(mapping), view}));
+    const std::uint64_t size = check_index(fd, path, input.identity());
+    const bool is_mapped = MappingGuard::is_active();
+    Mapping mapping = is_mapped ? map_index(fd, size) : Mapping::of_nothing();
+    std::vector<std::uint8_t> copy = is_mapped ? std::vector<std::uint8_t>() : read_index(fd, path, size);
+    const std::span<const std::uint8_t> bytes = is_mapped ? mapping.bytes() : copy;
+    const IndexView view(bytes);  // remains valid when the mapping and the copy are moved
+    auto file =
+        std::make_shared<const IndexFile>(std::make_unique<Impl>(Impl{std::move(mapping), std::move(copy), view}));
     file->throw_if_lost();
     judge(view.head(), input, dialect, match);
     return file;

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <stdexcept>
 
 #include "base/crc32c.h"
+#include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "dialect/check_arguments.h"
 
@@ -113,7 +113,7 @@ IndexHead load_head(std::span<const std::uint8_t> bytes) {
 std::vector<std::uint8_t> encode_index(const IndexContents& contents) {
     const IndexHead& head = contents.head;
     if (!is_sound(head) || contents.entries.size() != count_of_entries(head)) {
-        throw std::invalid_argument("index: no file has these contents");
+        throw ArgumentError("index: no file has these contents");
     }
     std::vector<std::uint8_t> bytes(kHeadSize + contents.entries.size() * kEntrySize + kEndSize);
     const Place divergence = head.divergence.value_or(Place{kNowhere, kNowhere});
@@ -135,7 +135,7 @@ std::vector<std::uint8_t> encode_index(const IndexContents& contents) {
     Boundary before;
     for (std::size_t i = 0; i < contents.entries.size(); ++i) {
         const Boundary& entry = contents.entries[i];
-        if (!is_sound(head, i, entry, before)) throw std::invalid_argument("index: no file has these entries");
+        if (!is_sound(head, i, entry, before)) throw ArgumentError("index: no file has these entries");
         store(bytes, kHeadSize + i * kEntrySize, entry.offset);
         store(bytes, kHeadSize + i * kEntrySize + 8, entry.record);
         before = entry;

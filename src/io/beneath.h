@@ -14,11 +14,11 @@ namespace cleave {
 // contains "..". Only compares names; does not look at the file system. An empty `folder` is the current one.
 std::optional<std::string> path_beneath(std::string_view folder, std::string_view path);
 
-// Opens a folder in order to open files beneath it. The empty path is the current folder. Throws std::system_error.
+// Opens a folder in order to open files beneath it. The empty path is the current folder. Throws SystemError.
 Fd open_folder(const std::string& path);
 
 // Opens the regular file `name` beneath the folder for reading. No part of `name` may be a symbolic link. Throws
-// std::system_error with `shown`: ELOOP for a link, EXDEV for a name that leads, or could lead, out of the folder,
+// SystemError with `shown`: ELOOP for a link, EXDEV for a name that leads, or could lead, out of the folder,
 // EINVAL for anything but a regular file.
 Fd open_beneath(const Fd& folder, const std::string& name, const std::string& shown);
 

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <vector>
 
+#include "cleave/error.h"
+
 namespace cleave {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<std::string_view> parts_of(std::string_view path) {
 }
 
 [[noreturn]] void throw_error(int error, const std::string& shown) {
-    throw std::system_error(error, std::generic_category(), shown);
+    throw SystemError(error, std::generic_category(), shown);
 }
 
 Fd checked_file(Fd file, const std::string& shown) {

@@ -24,19 +24,19 @@ public:
         const Cancellation* failure;  // its descriptor becomes readable if the command fails of its own accord
     };
 
-    // `name` is what messages call the command and its pipe. Throws std::system_error.
+    // `name` is what messages call the command and its pipe. Throws SystemError.
     Child(const std::string& command, const Surroundings& surroundings, std::string name);
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
     // Ends any processes of the command that are still running, and then closes the command's input.
     ~Child() { end(); }
 
-    // Writes the bytes to the command, or discards them once no process reads them. Throws std::system_error,
+    // Writes the bytes to the command, or discards them once no process reads them. Throws SystemError,
     // Cancelled.
     void write(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
 
     // Closes the command's input, which is now whole, and waits for the command. Call this once. Throws
-    // std::system_error, Cancelled.
+    // SystemError, Cancelled.
     CommandEnd wait(const Cancellation* cancellation);
 
     // Ends any processes of the command that are still running, and then closes the command's input. Returns how the

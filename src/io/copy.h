@@ -16,7 +16,7 @@
 namespace cleave {
 
 // Returns the identity of the regular file called `name` if its content is exactly these parts of the blob, one after
-// the other. Throws std::system_error, Cancelled and whatever Blob::lend() throws.
+// the other. Throws SystemError, Cancelled and whatever Blob::lend() throws.
 std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name, const Blob& blob,
                                          std::span<const BlobRange> parts, const Cancellation* cancellation);
 
@@ -27,7 +27,7 @@ void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancel
 
 // Appends the range to the file, 1 MiB at a time, from memory that the scan has just read. That is faster than
 // copy_file_range(), which copies page by page on local file systems: copying 2 GB in ten pieces with two threads took
-// 0.37 s, against 0.58 s (ext4, Zen 3, Linux 6.18, 2026-11). Throws std::system_error with `name`, Cancelled and
+// 0.37 s, against 0.58 s (ext4, Zen 3, Linux 6.18, 2026-11). Throws SystemError with `name`, Cancelled and
 // whatever Blob::lend() throws.
 void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                 const Cancellation* cancellation);
@@ -43,7 +43,7 @@ bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept;
 
 // Appends the blocks of the range to the file as shared blocks (FICLONERANGE). The range, as an offset in the blob's
 // file, and the end of `descriptor`'s file must be multiples of the block size. If the system refuses or the blob is
-// not a file, returns an error and changes nothing. Throws std::system_error with `name`, Cancelled.
+// not a file, returns an error and changes nothing. Throws SystemError with `name`, Cancelled.
 std::error_code clone_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                             const Cancellation* cancellation);
 

@@ -54,8 +54,10 @@ private:
 std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers,
                                       const Cancellation* cancellation) {
     switch (wanted.format) {
-        case Compression::kGzip: return make_gzip_encoder(wanted.level, helpers, cancellation);
-        case Compression::kZstd: return std::make_unique<ZstdEncoder>(wanted.level);
+        case Compression::kGzip:
+            return make_gzip_encoder(wanted.level.value_or(default_level(wanted.format)), helpers, cancellation);
+        case Compression::kZstd:
+            return std::make_unique<ZstdEncoder>(wanted.level.value_or(default_level(wanted.format)));
         case Compression::kNone: break;
     }
     assert(false);

@@ -31,7 +31,7 @@ void Fd::close(const std::string& name) {
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) throw_errno(name);
 }
 
-void throw_errno(const std::string& name) { throw std::system_error(errno, std::generic_category(), name); }
+void throw_errno(const std::string& name) { throw SystemError(errno, std::generic_category(), name); }
 
 struct stat stat_of(int descriptor, const std::string& name) {
     struct stat status;

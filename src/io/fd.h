@@ -1,5 +1,5 @@
 // Owning file descriptors, and the system calls on them, which take care of EINTR, short transfers and non-blocking
-// descriptors. Unless otherwise stated, every function here throws std::system_error with `name`, which is what
+// descriptors. Unless otherwise stated, every function here throws SystemError with `name`, which is what
 // messages call the descriptor.
 #pragma once
 
@@ -69,7 +69,7 @@ void write_all_at(int descriptor, std::uint64_t offset, std::span<const std::uin
 // The maximum number of descriptors that the process may have open.
 std::uint64_t descriptor_limit();
 
-// Holds `count` descriptors. Throws std::system_error if they are not available.
+// Holds `count` descriptors. Throws SystemError if they are not available.
 class SpareDescriptors {
 public:
     explicit SpareDescriptors(std::size_t count);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cleave/error.h"
+#include "cleave/mapping_guard.h"
 #include "io/fd.h"
 
 namespace cleave {
@@ -20,6 +21,7 @@ public:
 
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& /*buffer*/) const override {
+        check_range(offset, size);
         return mapping_.bytes().subspan(offset, size);
     }
 
@@ -38,6 +40,7 @@ public:
 
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& buffer) const override {
+        check_range(offset, size);
         if (buffer.size() < size) buffer.resize(size);
         const std::span<std::uint8_t> bytes = std::span(buffer).first(size);
         read(offset, bytes);
@@ -53,6 +56,7 @@ public:
 
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& /*buffer*/) const override {
+        check_range(offset, size);
         return bytes_.subspan(offset, size);
     }
 
@@ -65,6 +69,9 @@ public:
 private:
     std::span<const std::uint8_t> bytes_;
 };
+
+// Without a guard, a file that becomes shorter could end the process.
+bool is_for_mapping(Access access) { return access == Access::kMapped && MappingGuard::is_active(); }
 
 }  // namespace
 
@@ -82,19 +89,19 @@ void FileBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
 
 // Nobody else can change a temporary file, so bytes that are missing there were lost by the disk.
 void FileBlob::require_version() const {
-    if (!source_.version) throw std::system_error(EIO, std::generic_category(), source_.name);
+    if (!source_.version) throw SystemError(EIO, std::generic_category(), source_.name);
 }
 
 std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access) {
     const auto end = static_cast<std::uint64_t>(source.status.st_size);
-    if (access == Access::kRead) return std::make_unique<ReadFile>(source, end - source.offset);
+    if (!is_for_mapping(access)) return std::make_unique<ReadFile>(source, end - source.offset);
     std::optional<Mapping> mapping = Mapping::of(source.file.get(), source.offset, end);
     if (!mapping) return nullptr;
     return std::make_unique<MappedFile>(source, std::move(*mapping));
 }
 
 std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access) {
-    if (access == Access::kRead) return std::make_unique<ReadFile>(source, 0);
+    if (!is_for_mapping(access)) return std::make_unique<ReadFile>(source, 0);
     return std::make_unique<MappedFile>(source, Mapping::of_nothing());
 }
 

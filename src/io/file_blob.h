@@ -18,7 +18,7 @@ class FileBlob : public Blob {
 public:
     std::uint64_t size() const noexcept override { return size_; }
     void throw_if_changed() const override { source_.throw_if_changed(has_lost()); }
-    // Throws std::system_error, EIO, for a temporary file.
+    // Throws SystemError, EIO, for a temporary file.
     void throw_if_lost() const override;
 
     // Whether some lent bytes could not be read and were replaced with zeros.

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -54,7 +53,7 @@ void FileStream::set_threads(unsigned threads) noexcept {
 }
 
 void FileStream::require_unread(const char* call) const {
-    if (was_read_) throw std::invalid_argument(std::string(call) + " after read(): a stream is read once");
+    if (was_read_) throw ArgumentError(std::string(call) + " after read(): a stream is read once");
 }
 
 // Finds the format from the start of the stream. Only the first call has an effect.

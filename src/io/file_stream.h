@@ -31,7 +31,7 @@ public:
     // Whether find_compression() has read a byte.
     bool has_bytes() const noexcept { return !waiting_.empty(); }
 
-    // Throws std::invalid_argument, which names `call`, if read() has been called.
+    // Throws ArgumentError, which names `call`, if read() has been called.
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { cancellation_ = cancellation; }
     // See Input::set_threads().

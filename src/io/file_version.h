@@ -21,7 +21,7 @@ enum class FileChange : std::uint8_t {
 // write can explain a change to it, its status change time (ctime).
 class FileVersion {
 public:
-    // The file behind the descriptor as it is now. Throws std::system_error with `name`.
+    // The file behind the descriptor as it is now. Throws SystemError with `name`.
     FileVersion(int descriptor, const std::string& name);
 
     // The status at construction.

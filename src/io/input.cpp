@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <stdexcept>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -86,13 +85,13 @@ struct Input::Impl {
     }
 };
 
-Input::Input(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Input::Input(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Input::Input(Input&&) noexcept = default;
 Input& Input::operator=(Input&&) noexcept = default;
 Input::~Input() = default;
 
 Input Input::open(const std::string& path, const Cancellation* cancellation, Access access) {
-    if (path.find('\0') != std::string::npos) throw std::invalid_argument("the path of the input contains a NUL byte");
+    if (path.find('\0') != std::string::npos) throw ArgumentError("the path of the input contains a NUL byte");
     const int descriptor =
         path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) throw_errno(path == "-" ? "stdin" : path);
@@ -101,7 +100,7 @@ Input Input::open(const std::string& path, const Cancellation* cancellation, Acc
 
 Input Input::of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation, Access access) {
     Fd file(descriptor);
-    auto impl = std::make_unique<Impl>();
+    auto impl = std::make_shared<Impl>();
     impl->path = path;
     impl->cancellation = cancellation;
     impl->access = access;
@@ -115,7 +114,7 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     }
     FileVersion version(source.file.get(), source.name);  // changes are noticed from here on
     source.status = version.status();
-    if (S_ISDIR(source.status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), source.name);
+    if (S_ISDIR(source.status.st_mode)) throw SystemError(EISDIR, std::generic_category(), source.name);
     if (has_size(source)) impl->blob = make_file_blob(source, access);
     if (is_empty_file(source)) impl->blob = make_empty_blob(source, access);
     // Compressed data is read in order, as a stream.
@@ -145,7 +144,7 @@ Input Input::open_snapshot(const std::string& path, const Cancellation* cancella
 }
 
 Input Input::of_memory(std::span<const std::uint8_t> bytes, const std::string& path, const Cancellation* cancellation) {
-    auto impl = std::make_unique<Impl>();
+    auto impl = std::make_shared<Impl>();
     impl->path = path;
     impl->cancellation = cancellation;
     impl->access = Access::kMapped;
@@ -156,11 +155,11 @@ Input Input::of_memory(std::span<const std::uint8_t> bytes, const std::string& p
 }
 
 Input::Impl& Input::opened() const {
-    if (!impl_) throw std::invalid_argument("an Input that was moved from");
+    if (!impl_) throw ArgumentError("an Input that was moved from");
     return *impl_;
 }
 
-const std::string& Input::path() const { return opened().path; }
+const std::string& Input::path() const& { return opened().path; }
 FileIdentity Input::identity() const { return opened().identity; }
 const Cancellation* Input::cancellation() const { return opened().cancellation; }
 void Input::set_cancellation(const Cancellation* cancellation) noexcept {
@@ -181,20 +180,21 @@ std::uint64_t Input::offset_in_file() const { return opened().source.offset; }
 
 bool Input::is_stream() const { return opened().stream != nullptr; }
 
-const Blob& Input::blob() const {
-    if (is_stream()) throw std::invalid_argument("blob() of an input that is a stream; see spool()");
+const Blob& Input::blob() const& {
+    if (is_stream()) throw ArgumentError("blob() of an input that is a stream; see spool()");
     return *impl_->blob;
 }
+std::shared_ptr<const Blob> Input::shared_blob() const { return {impl_, &blob()}; }
 
-Stream& Input::stream() {
-    if (!is_stream()) throw std::invalid_argument("stream() of an input that is all there; see blob()");
+Stream& Input::stream() & {
+    if (!is_stream()) throw ArgumentError("stream() of an input that is all there; see blob()");
     return *impl_->stream;
 }
 
 bool Input::is_mapped() const { return !is_stream() && impl_->blob->is_mapped(); }
 
-std::span<const std::uint8_t> Input::bytes() const {
-    if (!is_mapped()) throw std::invalid_argument("bytes() of an input that is not mapped; see blob() and spool()");
+std::span<const std::uint8_t> Input::bytes() const& {
+    if (!is_mapped()) throw ArgumentError("bytes() of an input that is not mapped; see blob() and spool()");
     return impl_->blob->mapped();
 }
 
@@ -204,13 +204,13 @@ std::uint64_t Input::consumed() const { return is_stream() ? impl_->stream->cons
 void Input::leave_out(std::uint64_t size) {
     Impl& impl = opened();
     if (!impl.source.is_snapshot || size > impl.blob->size()) {
-        throw std::invalid_argument("leave_out() of an input that is not a snapshot, or of more bytes than it has");
+        throw ArgumentError("leave_out() of an input that is not a snapshot, or of more bytes than it has");
     }
     impl.blob->leave_out(size);
     impl.left_out += size;
 }
 
-std::span<const std::uint8_t> Input::peek(std::size_t size) {
+std::span<const std::uint8_t> Input::peek(std::size_t size) & {
     if (is_stream()) return impl_->stream->peek(size);
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(size, impl_->blob->size()));
     // Returns a copy, because what is inferred from these bytes is later applied to them, and a mapping may change in
@@ -221,7 +221,7 @@ std::span<const std::uint8_t> Input::peek(std::size_t size) {
     return bytes;
 }
 
-std::span<const std::uint8_t> Input::read() { return stream().read(); }
+std::span<const std::uint8_t> Input::read() & { return stream().read(); }
 
 void Input::spool(Meter* meter) {
     Impl& impl = opened();
@@ -242,7 +242,7 @@ void Input::spool(Meter* meter) {
     source.offset = 0;
     source.status = stat_of(source.file.get(), source.name);
     impl.blob = has_size(source) ? make_file_blob(source, impl.access) : make_empty_blob(source, impl.access);
-    if (!impl.blob) throw std::system_error(ENOMEM, std::generic_category(), source.name);
+    if (!impl.blob) throw SystemError(ENOMEM, std::generic_category(), source.name);
     impl.stream.reset();
 }
 
@@ -263,7 +263,7 @@ void Input::rethrow() const {
         throw;
     } catch (const std::system_error& error) {
         if (error.code() != std::errc::bad_address) throw;
-        throw std::system_error(EIO, std::generic_category(), opened().source.name);
+        throw SystemError(EIO, std::generic_category(), opened().source.name);
     }
 }
 

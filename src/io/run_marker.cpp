@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/random_seed.h"
+#include "cleave/error.h"
 #include "cleave/output.h"
 
 namespace cleave {
@@ -169,7 +170,7 @@ bool RunMarker::open() {
     struct stat status;
     if (::fstatat(at, name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) require_own(status);
     if (error == ENOENT) return false;
-    throw std::system_error(error, std::generic_category(), directory_->path_of(name_));
+    throw SystemError(error, std::generic_category(), directory_->path_of(name_));
 }
 
 void RunMarker::require_own(const struct stat& status) const {

@@ -23,7 +23,7 @@ public:
     // hidden names: removes the files that it created, and puts back files that it had replaced. Where the file system
     // has no locks, no run counts as live or killed. `directory` must outlive the marker.
     //
-    // Throws std::system_error, and OutputError if the file with the marker's name is not a regular file of the caller
+    // Throws SystemError, and OutputError if the file with the marker's name is not a regular file of the caller
     // with no other hard links. Such a file is left alone: what other users write must not cause a user's files to be
     // removed, renamed or written to.
     //
@@ -51,11 +51,11 @@ public:
     std::string next_hidden_name();
 
     // Call this before a file gets the hidden name, and again, with the file's inode, before it exchanges names with
-    // the file called `name`. Both names are relative to the directory. Throws std::system_error with the path of
+    // the file called `name`. Both names are relative to the directory. Throws SystemError with the path of
     // `name`.
     void note(const std::string& hidden_name, const std::string& name, ino_t inode = 0);
 
-    // From here on, replaced files must not be put back. Throws std::system_error.
+    // From here on, replaced files must not be put back. Throws SystemError.
     void note_success();
 
     // Call this if the run fails after all: revokes note_success() if the marker can be written to. Does nothing if

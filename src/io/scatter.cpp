@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
 #include <utility>
+
+#include "cleave/error.h"
 
 namespace cleave {
 namespace {
@@ -65,7 +66,7 @@ void Scatterer::finish() {
 void Scatterer::lend() {
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     blob_.throw_if_lost();
-    if (rest_.size == 0) throw std::logic_error("scatter: more bytes taken than the range has");
+    if (rest_.size == 0) throw LogicError("scatter: more bytes taken than the range has");
     const std::uint64_t size = std::min(rest_.size, kLentSize);
     read_ += size;
     ahead_.wait_for(read_);

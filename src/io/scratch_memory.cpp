@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cleave/error.h"
 #include "io/fd.h"
 
 namespace cleave {
@@ -19,7 +20,7 @@ ScratchMemory::ScratchMemory(std::uint64_t size) {
         file = open_unlinked_temporary();
         int error = EINTR;
         while (error == EINTR) error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(size));
-        if (error != 0) throw std::system_error(error, std::generic_category(), temporary_name());
+        if (error != 0) throw SystemError(error, std::generic_category(), temporary_name());
     }
     const int flags = file.is_open() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
     void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, file.get(), 0);

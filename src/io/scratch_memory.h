@@ -14,7 +14,7 @@ public:
     static constexpr std::uint64_t kMaxInMemory = std::uint64_t{1} << 20;
 
     ScratchMemory() = default;
-    // Throws std::system_error, also if the file system has no room for them.
+    // Throws SystemError, also if the file system has no room for them.
     explicit ScratchMemory(std::uint64_t size);
     ScratchMemory(ScratchMemory&& other) noexcept;
     ScratchMemory& operator=(ScratchMemory&& other) noexcept;

@@ -33,7 +33,7 @@ public:
     SequentialReader(Input& input, Meter* meter);
 
     // The next bytes, valid until the next call; none at the end. Throws what Input::read() throws or, for a blob,
-    // Cancelled, std::system_error, and InputChangedError if the file has become shorter.
+    // Cancelled, SystemError, and InputChangedError if the file has become shorter.
     std::span<const std::uint8_t> read();
 
 private:

@@ -35,7 +35,7 @@ void Source::judge(FileChange change, bool has_lost) const {
         case Trust::kShortened: throw InputChangedError("input truncated while reading");
         case Trust::kGrown: throw InputChangedError("input grew while reading");
         case Trust::kChanged: throw InputChangedError();
-        case Trust::kUnreadable: throw std::system_error(EIO, std::generic_category(), name);
+        case Trust::kUnreadable: throw SystemError(EIO, std::generic_category(), name);
     }
 }
 

@@ -18,10 +18,10 @@ public:
     bool empty() const { return size() == 0; }
     std::uint64_t size() const { return spilled_ + memory_.size(); }
 
-    // Throws std::system_error.
+    // Throws SystemError.
     void append(std::span<const std::uint8_t> bytes);
 
-    // Calls `take` with all the bytes, in order, in one or more parts. Throws std::system_error and whatever `take`
+    // Calls `take` with all the bytes, in order, in one or more parts. Throws SystemError and whatever `take`
     // throws.
     void for_each_part(const std::function<void(std::span<const std::uint8_t>)>& take) const;
 
@@ -41,7 +41,7 @@ public:
     // The last entry, valid until the next change.
     Entry& back() { return last_.back(); }
 
-    // Throws std::system_error.
+    // Throws SystemError.
     void append(const Entry& entry) {
         if (last_.size() == kKept) {
             spilled_.append({reinterpret_cast<const std::uint8_t*>(last_.data()), last_.size() * sizeof(Entry)});
@@ -50,7 +50,7 @@ public:
         last_.push_back(entry);
     }
 
-    // Calls take(entry) for each entry, in order. Throws std::system_error and whatever `take` throws.
+    // Calls take(entry) for each entry, in order. Throws SystemError and whatever `take` throws.
     template <class Take>
     void for_each(const Take& take) const {
         const auto take_all = [&](std::span<const Entry> entries) {

@@ -12,7 +12,7 @@ namespace cleave {
 bool leads_to_stream(const std::string& path);
 
 // Opens what such a path leads to for writing. Waits until a FIFO has a reader. A descriptor of this process is
-// duplicated, so writing continues at its current offset. Throws std::system_error with `path`, Cancelled.
+// duplicated, so writing continues at its current offset. Throws SystemError with `path`, Cancelled.
 Fd open_stream(const std::string& path, const Cancellation* cancellation);
 
 }  // namespace cleave

@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// Members throw std::system_error.
+// Members throw SystemError.
 class TemporaryBlob {
 public:
     TemporaryBlob();

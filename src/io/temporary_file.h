@@ -21,7 +21,7 @@ namespace cleave {
 // into directories below it.
 class Directory {
 public:
-    // `folder` ends with a slash, or is empty for the current directory. Throws std::system_error.
+    // `folder` ends with a slash, or is empty for the current directory. Throws SystemError.
     explicit Directory(std::string folder);
 
     int descriptor() const noexcept { return fd_.get(); }
@@ -29,9 +29,9 @@ public:
     std::string path() const;
     std::string path_of(const std::string& name) const { return folder_ + name; }
 
-    // Opens a folder below for reading, or this one if `folder` is empty. Throws std::system_error.
+    // Opens a folder below for reading, or this one if `folder` is empty. Throws SystemError.
     Fd open(const std::string& folder) const;
-    // Waits until the names in the directory are on stable storage. Throws std::system_error.
+    // Waits until the names in the directory are on stable storage. Throws SystemError.
     void sync() const;
 
 private:
@@ -74,7 +74,7 @@ private:
 };
 
 // A file that is being written. It has no name, or a hidden name where the file system does not support nameless files.
-// It is removed again unless it is published. `directory` must outlive it. All members throw std::system_error with the
+// It is removed again unless it is published. `directory` must outlive it. All members throw SystemError with the
 // path of `name`.
 class TemporaryFile {
 public:
@@ -133,7 +133,7 @@ bool can_name_descriptors(const Directory& directory, int descriptor, const std:
 std::string_view folder_of(std::string_view path);
 
 // Opens the regular file called `name`; the result is closed if it is not a regular file. Does not wait, and does not
-// follow a link. Throws std::system_error.
+// follow a link. Throws SystemError.
 Fd open_regular(const Directory& directory, const std::string& name);
 // Like open_regular(), but the result is also closed if the file has a different size.
 Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size);

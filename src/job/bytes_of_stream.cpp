@@ -74,7 +74,7 @@ void BytesOfStream::write(PieceTarget& target, const PieceNamer& namer, const Na
     target.prepare({}, paths, {});
     // A single thread writes plain files as fast as an input can be read in order.
     const bool is_one_thread = context_.destination().has_plain_bytes || context_.job.output.dry_run;
-    const unsigned threads = is_one_thread ? 1 : threads_within(execution.threads, kDescriptorsOfFilter);
+    const unsigned threads = is_one_thread ? 1 : threads_within(execution.thread_count(), kDescriptorsOfFilter);
     write_to(target, [&] {
         const auto feed =
             make_feed(target, threads, [&](const Piece& piece, const std::string& path, const PieceResult& result) {

@@ -15,8 +15,6 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <stdexcept>
-#include <system_error>
 #include <thread>
 
 #include "cleave/error.h"
@@ -100,11 +98,11 @@ void write_index(const Input& input, const IndexContents& contents) {
 }
 
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
-                         const std::function<void(const Findings&)>& found) {
+                         FunctionRef<void(const Findings&)> found) {
     checked(dialect);
     checked_kernel(execution);
-    if (input.is_stream()) throw std::invalid_argument("index: the input is a stream");
-    if (input.is_snapshot()) throw std::invalid_argument("index: the input is a snapshot");
+    if (input.is_stream()) throw ArgumentError("index: the input is a stream");
+    if (input.is_snapshot()) throw ArgumentError("index: the input is a snapshot");
     wait_for_next_tick(input);
     Execution by_step = execution;
     by_step.block_size = kIndexStep;
@@ -135,7 +133,7 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
 }
 
 void write_index(Input& input, const Dialect& dialect, const Execution& execution,
-                 const std::function<void(const Findings&)>& found) {
+                 FunctionRef<void(const Findings&)> found) {
     is_index_there(index_path(input.path()));  // now rather than after the scan
     write_index(input, make_index(input, dialect, execution, found));
 }

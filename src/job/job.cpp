@@ -11,9 +11,9 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
+#include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "job/job_output.h"
 #include "job/piece_bytes.h"
@@ -43,7 +43,7 @@ public:
 
 private:
     JobReport run_to_end() {
-        input_.set_threads(job_.execution.threads);
+        input_.set_threads(job_.execution.thread_count());
         report_.sniffed = settle_dialect(job_.dialect, input_);
         policy_.header = header_mode(policy_.header, dialect());
         refuse_unclonable();
@@ -112,17 +112,18 @@ void check(const Job& job) {
     checked_kernel(job.execution);
     check(job.output);
     if (job.passes == Passes::kOne && (job.output.resume || job.output.clone != CloneMode::kNever)) {
-        throw std::invalid_argument("job: resume and clone need two passes");
+        throw ArgumentError("job: resume and clone need two passes");
     }
     if (job.policy.by && (job.passes == Passes::kOne || job.output.clone != CloneMode::kNever)) {
-        throw std::invalid_argument("job: pieces by value need two passes and cannot share blocks");
+        throw ArgumentError("job: pieces by value need two passes and cannot share blocks");
     }
 }
 
 }  // namespace
 
-void JobObserver::found(const Findings& findings) {
-    if (findings.open_quote) throw OpenQuoteError(*findings.open_quote);
+JobReport run_job(Input& input, const Job& job) {
+    JobObserver silent;
+    return run_job(input, job, silent);
 }
 
 JobReport run_job(Input& input, const Job& job, JobObserver& observer) {

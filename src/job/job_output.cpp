@@ -36,7 +36,7 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
 
 std::unique_ptr<PieceTarget> JobOutput::make_target() const {
     const Input& input = context_.input;
-    const unsigned threads = context_.job.execution.threads;
+    const unsigned threads = context_.job.execution.thread_count();
     const bool has_rules = context_.rewriting != nullptr;
     if (options_.dry_run) return std::make_unique<DryTarget>(input, namer_, options_, threads, has_rules);
     if (!options_.filter.empty()) return std::make_unique<FilterTarget>(input, options_);

@@ -17,7 +17,7 @@ public:
     // Looks for existing files that may be pieces: files with a name that the template could produce, for any number of
     // pieces, and files listed in the manifest at the path `manifest`, if that is a manifest. Looks only in
     // PieceNamer::folder(), and not at all if that has more than 16,384 names. Leaves out the input. Ignores what
-    // cannot be opened. Throws std::system_error.
+    // cannot be opened. Throws SystemError.
     OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input);
 
     // Takes a file off the list because it is a piece of this run, or becomes one.

@@ -23,7 +23,7 @@ bool is_one_pass(const JobContext& context) {
     if (job.passes != Passes::kAuto) return job.passes == Passes::kOne;
     return context.policy.pieces && !needs_index(context.policy) && context.destination().has_plain_bytes &&
            !job.output.resume && !job.output.dry_run && !input.is_snapshot() &&
-           is_better_read_once(input.blob(), job.execution.threads);
+           is_better_read_once(input.blob(), job.execution.thread_count());
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ PartsOf PieceBytes::parts() const {
 }
 
 unsigned PieceBytes::threads() const {
-    const unsigned most = context_.job.execution.threads;
+    const unsigned most = context_.job.execution.thread_count();
     return context_.destination().has_plain_bytes ? threads_for(pieces_, most)
                                                   : threads_within(most, kDescriptorsOfFilter);
 }

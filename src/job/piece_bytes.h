@@ -66,7 +66,7 @@ public:
 
     // Whether pieces consist only of bytes of the input.
     virtual bool is_of_input() const noexcept = 0;
-    // Call this when all pieces are written. Throws what Input::throw_if_changed() throws, and std::system_error if
+    // Call this when all pieces are written. Throws what Input::throw_if_changed() throws, and SystemError if
     // bytes of a temporary file could not be read and were replaced with zeros. If only the ctime is new, scans the
     // input again and compares the pieces with it.
     void check_input(PieceTarget& target, const PieceNamer& namer);

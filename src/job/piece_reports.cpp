@@ -8,6 +8,7 @@ void PieceReports::found(const Findings& findings) {
     const MutexLock lock(mutex_);
     report_.findings = findings;
     observer_.found(findings);
+    if (findings.open_quote && !job_.allow_open_quote) throw OpenQuoteError(*findings.open_quote);
 }
 
 void PieceReports::cut(const Piece& piece) {

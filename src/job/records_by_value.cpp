@@ -1,18 +1,18 @@
 #include "job/records_by_value.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 
+#include "cleave/error.h"
 #include "cleave/stage.h"
-#include "cleave/value_names.h"
 #include "io/fd.h"
 #include "io/page_cache.h"
 #include "keys/index_columns.h"
 #include "scan/check_arguments.h"
 #include "stage/program.h"
 #include "write/gather.h"
+#include "write/value_names.h"
 
 namespace cleave {
 namespace {
@@ -71,7 +71,7 @@ public:
             const std::uint64_t start = 0;
             take({}, {&start, 1}, {&key, 1});
         }
-        return {std::move(shares_), header_size, seed_, context_.job.execution.threads};
+        return {std::move(shares_), header_size, seed_, context_.job.execution.thread_count()};
     }
 
     std::uint64_t size() const { return size_; }
@@ -91,7 +91,7 @@ private:
             const RecordBlock block = worker_ ? worker_->read(records.bytes, {}, true) :  //
                                           fields_->read(records.bytes, {}, true);
             if (block.record_count() != records.starts.size()) {
-                throw std::logic_error("stage: what was written has other records");
+                throw LogicError("stage: what was written has other records");
             }
             keys_.read(block);
             if (!worker_) return;
@@ -147,7 +147,7 @@ private:
     // the number of threads.
     std::uint64_t share_size() const {
         const std::uint64_t size = context_.input.is_stream() ? size_ : context_.input.blob().size();
-        return std::max(kLeastShare, size / context_.job.execution.threads);
+        return std::max(kLeastShare, size / context_.job.execution.thread_count());
     }
 
     const JobContext& context_;
@@ -334,7 +334,7 @@ bool RecordsByValue::write_scattered(PieceTarget& target, const NameList& paths)
         return false;
     }
     write_to(target, [&] { scatter(outputs); });
-    write_each(target, pieces_.size(), context_.job.execution.threads, [&](std::size_t i) {
+    write_each(target, pieces_.size(), context_.job.execution.thread_count(), [&](std::size_t i) {
         const PieceResult result = outputs[i]->finish(pieces_[i]);
         context_.reports.finished(pieces_[i], paths[i], result);
     });

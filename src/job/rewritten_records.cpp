@@ -10,8 +10,8 @@ namespace {
 bool must_measure(const JobContext& context) {
     const OutputOptions& output = context.job.output;
     const PieceNamer namer(output.names, context.input.path(), output.first_index, std::nullopt);
-    return context.policy.size || context.policy.together || namer.needs_place() || context.destination().needs_place ||
-           (output.resume && !output.manifest.empty());
+    return context.policy.max_bytes || context.policy.together || namer.needs_place() ||
+           context.destination().needs_place || (output.resume && !output.manifest.empty());
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ RewrittenRecords::RewrittenRecords(const JobContext& context)
 
 void RewrittenRecords::write(PieceTarget& target, const PieceNamer&, const NameList& paths) {
     target.prepare({}, paths, {});
-    const unsigned threads = threads_within(context_.job.execution.threads, kDescriptorsOfFilter);
+    const unsigned threads = threads_within(context_.job.execution.thread_count(), kDescriptorsOfFilter);
     share_ = static_cast<unsigned>(threads / std::clamp<std::size_t>(rewritten_.size(), 1, threads));
     const std::vector<char> are_there(pieces_.size());
     try {

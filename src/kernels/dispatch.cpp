@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cleave/error.h"
 #include "cleave/kernel.h"
 #include "kernels/kernel.h"
 
@@ -148,7 +149,7 @@ const Kernel& kernel_by_name(std::string_view name) {
         names += names.empty() ? "" : ", ";
         names += kernel->name;
     }
-    throw std::invalid_argument("no kernel '" + std::string(name) + "' on this machine; there are: " + names);
+    throw ArgumentError("no kernel '" + std::string(name) + "' on this machine; there are: " + names);
 }
 
 const Kernel& default_kernel() {

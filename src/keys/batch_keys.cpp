@@ -1,6 +1,6 @@
 #include "keys/batch_keys.h"
 
-#include <stdexcept>
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -12,7 +12,7 @@ void BatchKeys::read(std::span<const std::uint8_t> written, std::size_t count) {
     changes_.assign(count, 0);
     if (count == 0) return;
     block_ = reader_.read(written, {}, true);
-    if (block_.record_count() != count) throw std::logic_error("stage: what was written has other records");
+    if (block_.record_count() != count) throw LogicError("stage: what was written has other records");
     value_.keep(key_, key_.raw(block_, 0));
     for (std::size_t r = 1; r < count; ++r) {
         const Value raw = key_.raw(block_, r);

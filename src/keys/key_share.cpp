@@ -175,7 +175,7 @@ void KeyShare::take(const ByValue& by, bool joins, std::span<const RecordKey> of
         ++of_key.records;
         of_key.length += bytes;
         if (route.append({key, static_cast<std::uint32_t>(bytes)}, joins)) ++of_key.entries;
-        if (!by.buckets && keys.size() > by.max_keys) throw TooManyKeys();
+        if (!by.buckets && keys.size() > by.max_values) throw TooManyKeys();
     }
 }
 

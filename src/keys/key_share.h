@@ -48,8 +48,8 @@ struct KeyQuestion {
 
 struct KeyShare {
     // Reads the records in [from, to). Stops at the first record that lacks the field or that the stage rejects, which
-    // becomes `fault`, and also stops if there are more keys than ByValue::max_keys. Throws InputChangedError if the
-    // bytes differ from those that were indexed, what copy_bytes() throws, Cancelled, and std::system_error.
+    // becomes `fault`, and also stops if there are more keys than ByValue::max_values. Throws InputChangedError if the
+    // bytes differ from those that were indexed, what copy_bytes() throws, Cancelled, and SystemError.
     void read(const KeyQuestion& question, Boundary from, Boundary to);
 
     // The offset at which the consecutive records of the share begin. With a stage, it is an offset in
@@ -85,7 +85,7 @@ public:
 
     std::uint64_t size_of_share() const { return shares_.back().size; }
     std::uint64_t records() const { return records_; }
-    // Returns at least one share. If there were too many keys, the last share has more than ByValue::max_keys.
+    // Returns at least one share. If there were too many keys, the last share has more than ByValue::max_values.
     std::vector<KeyShare> take_shares() { return std::move(shares_); }
 
 private:

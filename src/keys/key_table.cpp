@@ -27,7 +27,7 @@ std::uint32_t KeyTable::find_or_add(std::uint64_t hash, std::string_view key) {
             return slots_[at].number - 1;
         }
     }
-    assert(keys_.size() < kMostKeys);
+    assert(keys_.size() < kMostValues);
     keys_.push_back({keep(key), key.size()});
     slots_[at] = {tag, static_cast<std::uint32_t>(keys_.size())};
     if (keys_.size() > slots_.size() / 8 * 7) grow();

@@ -22,7 +22,7 @@ namespace cleave {
 class KeyTable {
 public:
     // All key numbers are below this one.
-    static constexpr std::uint32_t kMostKeys = 0xFFFF'FFFE;
+    static constexpr std::uint32_t kMostValues = 0xFFFF'FFFE;
 
     // An empty table, which can only be assigned to.
     KeyTable() = default;
@@ -30,7 +30,7 @@ public:
     explicit KeyTable(std::shared_ptr<MemoryManager> memory);
 
     // Returns the number of the key. A new key gets the next number. Equal keys must be passed with equal hashes. There
-    // can be at most kMostKeys keys. Throws MemoryError.
+    // can be at most kMostValues keys. Throws MemoryError.
     std::uint32_t find_or_add(std::uint64_t hash, std::string_view key);
 
     // Call this some time before find_or_add().

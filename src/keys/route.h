@@ -19,7 +19,7 @@ struct RouteEntry {
 class Route {
 public:
     // Appends the next record. If `joins` is set and the previous entry has the same `to`, extends that entry, as long
-    // as its size allows. Returns whether a new entry was added. Throws std::system_error.
+    // as its size allows. Returns whether a new entry was added. Throws SystemError.
     bool append(RouteEntry entry, bool joins) {
         if (joins && !entries_.empty()) {
             RouteEntry& before = entries_.back();
@@ -32,7 +32,7 @@ public:
         return true;
     }
 
-    // Calls take(entry) for each entry, in order. Throws std::system_error, and what `take` throws.
+    // Calls take(entry) for each entry, in order. Throws SystemError, and what `take` throws.
     template <class Take>
     void for_each(const Take& take) const {
         entries_.for_each(take);

@@ -1,5 +1,5 @@
-// Runs the stage of a job on a device, as a function of pages. cleave/device_context.h transfers the pages and cuts
-// them to size.
+// Runs the stage of a job on a device, as a function of pages. cleave/experimental/device_context.h transfers the pages
+// and cuts them to size.
 //
 //   source     supplies pages of a few MiB (see lane/page_source.h)
 //   offload    transfers pages in, runs the stage on them, transfers its output back; three pages are in flight at once
@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cleave/device_choice.h"
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_choice.h"
+#include "cleave/experimental/device_context.h"
 #include "cleave/stage.h"
 #include "lane/device_program.h"
 #include "lane/page_source.h"

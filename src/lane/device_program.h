@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 #include "cleave/stage.h"
 #include "lane/record_page.h"
 #include "memory/secret_memory.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 
 namespace cleave {
 

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/mutex.h"
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 #include "lane/page_source.h"
 
 namespace cleave {

@@ -81,8 +81,9 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
     header_.assign(worker->written().begin(), worker->written().end());
     counts_ = worker->counts();
     if (execution.offload) {
-        device_ = std::make_unique<DeviceLane>(stage, kernel_, *execution.offload, memory_,
-                                               DeviceLane::Options{batch_options(nullptr).size, execution.threads});
+        device_ =
+            std::make_unique<DeviceLane>(stage, kernel_, *execution.offload, memory_,
+                                         DeviceLane::Options{batch_options(nullptr).size, execution.thread_count()});
     }
 }
 
@@ -225,7 +226,7 @@ bool RecordLane::uses_device(DeviceLane::Use use) const { return device_ && devi
 // Processes the records from loop.at() onwards, for as long as the device handles them.
 void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
     const DeviceLane::Emit emit = [&](const DeviceLane::Written& written) {
-        loop.compare(written.offset, written.input, execution_.threads);
+        loop.compare(written.offset, written.input, execution_.thread_count());
         const Written records{written.bytes, written.starts};
         follow(follower, records, Batch{written.input, loop.at()});
         follower.emit(records);
@@ -259,7 +260,7 @@ void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads,
     const std::uint64_t at = loop.at().offset;
     if (at - begin < kLeastTimed * batch_options(nullptr).size) return;
     // Other threads may be working on other ranges at the same time.
-    const double share = static_cast<double>(threads) / execution_.threads;
+    const double share = static_cast<double>(threads) / execution_.thread_count();
     const double per_byte = seconds.count() * share / static_cast<double>(at - begin);
     if (input_.is_stream()) {
         device_->decide({at, per_byte, kStreamSeconds, false});
@@ -294,7 +295,7 @@ BatchLoop RecordLane::loop_over(BlobRange range, std::uint64_t record, Meter* me
 // Returns the number of records up to the end of the body.
 std::uint64_t RecordLane::measure_all(const TakeMeasured& take, const KeyField* key, Meter* meter) {
     BatchLoop loop = loop_over(body(), head_.records, meter);
-    loop.run(execution_.threads, [&] { return Measure(*this, take, key); });
+    loop.run(execution_.thread_count(), [&] { return Measure(*this, take, key); });
     loop.finish();
     return loop.at().record;
 }
@@ -305,11 +306,11 @@ void RecordLane::write_all(const MakeFollower& make, const Stage* keyed) {
     if (!input_.is_stream()) {
         if (execution_.meter != nullptr) execution_.meter->scanned += body().offset;
         BatchLoop loop = loop_over(body(), head_.records, execution_.meter);
-        return rewrite(loop, execution_.threads, make, keyed);
+        return rewrite(loop, execution_.thread_count(), make, keyed);
     }
     BatchLoop loop(input_, Place{head_.size, head_.records}, stage_.dialect(), kernel_,
                    batch_options(execution_.meter));
-    rewrite(loop, execution_.threads, make, keyed);
+    rewrite(loop, execution_.thread_count(), make, keyed);
 }
 
 void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take) {

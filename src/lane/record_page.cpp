@@ -1,6 +1,6 @@
 #include "lane/record_page.h"
 
-#include <stdexcept>
+#include "cleave/error.h"
 
 namespace cleave {
 namespace {
@@ -41,11 +41,11 @@ RecordPage SplitType<RecordPage>::split(const RecordPage& page, std::uint64_t be
 }
 
 RecordPage SplitType<RecordPage>::merge(std::span<const RecordPage* const> /*parts*/, MemoryManager& /*memory*/) {
-    throw std::logic_error("pages of records are not merged");  // no function returns them
+    throw LogicError("pages of records are not merged");  // no function returns them
 }
 
 RewrittenPage SplitType<RewrittenPage>::to(const RewrittenPage& records, Side side, DeviceStream& stream) {
-    if (side != Side::kHost) throw std::logic_error("what a stage wrote does not go back to the device");
+    if (side != Side::kHost) throw LogicError("what a stage wrote does not go back to the device");
     RewrittenPage moved = records;
     moved.side = Side::kHost;
     moved.page = SplitType<RecordPage>::to(records.page, Side::kHost, stream);

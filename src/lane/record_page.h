@@ -1,4 +1,4 @@
-// Pages of records, and the output of a stage for them, as values for cleave/device_context.h.
+// Pages of records, and the output of a stage for them, as values for cleave/experimental/device_context.h.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "cleave/device.h"
 #include "cleave/error.h"
+#include "cleave/experimental/device.h"
+#include "cleave/experimental/split_type.h"
 #include "cleave/memory.h"
-#include "cleave/split_type.h"
 
 namespace cleave {
 

@@ -145,7 +145,7 @@ Findings Rewriting::write_records(const RecordLane::MakeFollower& make, const St
 Findings Rewriting::plan(bool is_measured, std::vector<RewrittenPiece>& pieces) {
     Findings findings;
     std::vector<Piece> cuts;
-    if (policy_.pieces || (!policy_.size && !policy_.together)) {
+    if (policy_.pieces || (!policy_.max_bytes && !policy_.together)) {
         const RecordIndex& index = lane_.index();
         plan_pieces(index, even_, [&](const Piece& cut) {
             cuts.push_back(cut);
@@ -217,12 +217,12 @@ void Rewriting::write_all(const Write& write) {
 
 void Rewriting::write_one(std::uint64_t number, const Write& write) {
     if (key_) {
-        write_piece(piece_together(number), execution_.threads, write);
+        write_piece(piece_together(number), execution_.thread_count(), write);
         return;
     }
     const RecordIndex& index = lane_.index();
     const Piece cut = plan_piece(index, policy_, number);
-    write_piece({{cut.start, cut.length}, cut.first_record - 1 + head_.records, cut}, execution_.threads, write);
+    write_piece({{cut.start, cut.length}, cut.first_record - 1 + head_.records, cut}, execution_.thread_count(), write);
 }
 
 }  // namespace cleave

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cleave/error.h"
 #include "memory/completed_manager.h"
 #include "memory/plugin.h"
 #include "memory/pool_manager.h"
@@ -145,7 +146,7 @@ std::optional<PoolStatistics> MemoryManager::pool_statistics() const {
 Memory MemoryManager::allocate(const MemoryRequest& request) {
     std::size_t alignment = request.alignment;
     if (check_request(static_cast<cleave_memory_space>(request.space), alignment, request.flags) != 0) {
-        throw std::invalid_argument("memory: an alignment, space or flag that does not exist");
+        throw ArgumentError("memory: an alignment, space or flag that does not exist");
     }
     Memory made;
     made.manager_ = shared_from_this();

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "cleave/error.h"
+
 namespace cleave {
 namespace {
 
@@ -29,7 +31,7 @@ SecretMemory::SecretMemory(std::size_t size) {
     const std::size_t whole = (size + page - 1) / page * page;
     if (whole == 0) return;
     void* const address = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "memory for keys");
+    if (address == MAP_FAILED) throw SystemError(errno, std::generic_category(), "memory for keys");
     bytes_ = {static_cast<std::uint8_t*>(address), whole};
     try {
         protect();
@@ -42,12 +44,12 @@ SecretMemory::SecretMemory(std::size_t size) {
 void SecretMemory::protect() {
     for (const int advice : {MADV_DONTDUMP, MADV_WIPEONFORK}) {
         if (::madvise(bytes_.data(), bytes_.size(), advice) != 0) {
-            throw std::system_error(errno, std::generic_category(), "memory for keys");
+            throw SystemError(errno, std::generic_category(), "memory for keys");
         }
     }
     if (::mlock(bytes_.data(), bytes_.size()) != 0) {
         const int error = errno;
-        throw std::system_error(error, std::generic_category(), describe_lock(bytes_.size()));
+        throw SystemError(error, std::generic_category(), describe_lock(bytes_.size()));
     }
 }
 

@@ -13,7 +13,7 @@ class SecretMemory {
 public:
     // Empty.
     SecretMemory() = default;
-    // Holds at least `size` bytes, rounded up to whole pages. Throws std::system_error, whose text gives the limit if
+    // Holds at least `size` bytes, rounded up to whole pages. Throws SystemError, whose text gives the limit if
     // too much memory is locked.
     explicit SecretMemory(std::size_t size);
 

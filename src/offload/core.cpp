@@ -1,7 +1,6 @@
 #include "offload/core.h"
 
-#include <stdexcept>
-
+#include "cleave/error.h"
 #include "offload/clock.h"
 
 namespace cleave::offload {
@@ -9,9 +8,9 @@ namespace {
 
 ContextOptions checked(ContextOptions options) {
     if (options.policy == DevicePolicy::kGpu && !options.device) {
-        throw std::invalid_argument("offload: the policy needs a device, and there is none");
+        throw ArgumentError("offload: the policy needs a device, and there is none");
     }
-    if (options.page_size == 0) throw std::invalid_argument("offload: a page has at least one byte");
+    if (options.page_size == 0) throw ArgumentError("offload: a page has at least one byte");
     return options;
 }
 
@@ -26,7 +25,7 @@ Core::Core(const ContextOptions& given)
 
 Core& Core::not_used_by_this_thread() {
     if (user_.load() == std::this_thread::get_id()) {
-        throw std::logic_error("offload: a body may not evaluate anything in the context that calls it");
+        throw LogicError("offload: a body may not evaluate anything in the context that calls it");
     }
     return *this;
 }
@@ -38,7 +37,7 @@ Core::Use::Use(Core& core) : core_(core.not_used_by_this_thread()), lock_(core.m
 Core::Use::~Use() { core_.user_.store(std::thread::id()); }
 
 DeviceStream& Core::stream() {
-    if (!options.device) throw std::invalid_argument("offload: a value lies on a device, and the context has none");
+    if (!options.device) throw ArgumentError("offload: a value lies on a device, and the context has none");
     if (!stream_) {
         stream_ = std::make_unique<DeviceStream>(
             std::make_unique<DeviceStream::State>(*options.device, memory.manager, options.memory_flags));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 #include "offload/device.h"
 #include "offload/device_memory.h"
 #include "offload/device_stream.h"
@@ -21,7 +21,7 @@ class Core {
 public:
     explicit Core(const ContextOptions& given);
 
-    // Held while one thread uses the core; other threads wait. Throws std::logic_error if this thread is already using
+    // Held while one thread uses the core; other threads wait. Throws LogicError if this thread is already using
     // it.
     class CLEAVE_SCOPED_LOCK Use {
     public:
@@ -35,7 +35,7 @@ public:
         MutexLock lock_;
     };
 
-    // The stream for all work that is not paged. Throws DeviceError, or std::invalid_argument if there is no device.
+    // The stream for all work that is not paged. Throws DeviceError, or ArgumentError if there is no device.
     DeviceStream& stream() CLEAVE_REQUIRES(mutex);
     // Creates a stream for pages.
     DeviceStream make_page_stream() const;

@@ -1,5 +1,5 @@
-// A device as the library sees it. The members follow the contract of the C interface in cleave/device_module.h. For
-// the module's side, see device_base.h.
+// A device as the library sees it. The members follow the contract of the C interface in
+// cleave/experimental/device_module.h. For the module's side, see device_base.h.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "cleave/device.h"
-#include "cleave/device_module.h"
+#include "cleave/experimental/device.h"
+#include "cleave/experimental/device_module.h"
 #include "cleave/memory_manager.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "cleave/device_module.h"
+#include "cleave/experimental/device_module.h"
 #include "offload/device.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "cleave/device_choice.h"
+#include "cleave/experimental/device_choice.h"
 
 #include <algorithm>
 

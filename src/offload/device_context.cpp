@@ -1,5 +1,5 @@
 // Streams of pages, and what a context reports about itself.
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 
 #include <algorithm>
 #include <utility>

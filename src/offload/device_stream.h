@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 #include "offload/device.h"
 #include "offload/pinned_blocks.h"
 

@@ -1,10 +1,11 @@
 #include "offload/evaluation.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "cleave/error.h"
 
 namespace cleave {
 namespace offload {
@@ -26,7 +27,7 @@ Evaluation::~Evaluation() {
 void Evaluation::bind(Node& node) const {
     const std::scoped_lock lock(node.mutex);
     if (node.core && node.core != shared_core_) {
-        throw std::invalid_argument("offload: the graph belongs to another context");
+        throw ArgumentError("offload: the graph belongs to another context");
     }
     if (!node.core && (node.function || !node.host)) node.core = shared_core_;
 }

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "cleave/offload.h"
+#include "cleave/experimental/offload.h"
 #include "offload/core.h"
 #include "offload/pager.h"
 #include "offload/placement.h"
@@ -28,7 +28,7 @@ namespace cleave::offload {
 
 class Evaluation {
 public:
-    // Throws std::invalid_argument if a node belongs to a different context. This thread must be using `core`.
+    // Throws ArgumentError if a node belongs to a different context. This thread must be using `core`.
     Evaluation(const std::shared_ptr<Core>& core, std::span<const std::shared_ptr<Node>> wanted);
     Evaluation(const Evaluation&) = delete;
     Evaluation& operator=(const Evaluation&) = delete;

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 
 namespace cleave::offload {
 

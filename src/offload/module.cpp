@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/shared_library.h"
+#include "cleave/error.h"
 #include "memory/plugin.h"
 
 namespace cleave {
@@ -131,7 +132,7 @@ std::shared_ptr<Device> open_device(const std::string& name) {
     if (name.starts_with("gpu:") && is_number(std::string_view(name).substr(4))) {
         return open_module(module_paths(), name.substr(4));
     }
-    throw std::invalid_argument("device: '" + name + "' is not gpu, gpu:NUMBER, or the absolute path of a module");
+    throw ArgumentError("device: '" + name + "' is not gpu, gpu:NUMBER, or the absolute path of a module");
 }
 
 }  // namespace cleave

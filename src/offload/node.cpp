@@ -1,9 +1,9 @@
 // The nodes of a graph, and how their values reach the user.
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
-#include "cleave/offload.h"
+#include "cleave/error.h"
+#include "cleave/experimental/offload.h"
 #include "offload/core.h"
 
 namespace cleave::offload {
@@ -44,11 +44,11 @@ const void* host_value(Node& node) {
         core = node.core;
         // Without a context, only evaluate() changes the node, and it takes this lock first.
         if (!core && node.host) return node.host.get();
-        if (!core && node.function) throw std::logic_error("offload: the value was not evaluated");
+        if (!core && node.function) throw LogicError("offload: the value was not evaluated");
     }
-    if (!core) throw std::logic_error("offload: the value lies on a device, and no context has used it");
+    if (!core) throw LogicError("offload: the value lies on a device, and no context has used it");
     const Core::Use use(*core);
-    if (!node.host && !node.device) throw std::logic_error("offload: the value was not evaluated");
+    if (!node.host && !node.device) throw LogicError("offload: the value was not evaluated");
     if (!node.host) {
         DeviceStream& stream = core->stream();
         Value moved = node.type->to(node.device.get(), Side::kHost, stream);

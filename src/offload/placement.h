@@ -17,7 +17,7 @@
 #include <limits>
 #include <vector>
 
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 
 namespace cleave {
 

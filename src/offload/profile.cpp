@@ -11,7 +11,7 @@
 #include <limits>
 #include <system_error>
 
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/machine_profile.h"
 #include "io/fd.h"
 #include "offload/clock.h"
 #include "offload/device.h"

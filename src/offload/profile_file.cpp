@@ -11,7 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "cleave/machine_profile.h"
+#include "cleave/error.h"
+#include "cleave/experimental/machine_profile.h"
 #include "io/fd.h"
 #include "offload/profile_json.h"
 
@@ -153,7 +154,7 @@ std::string write_profile(const std::string& folder, const MachineProfile& profi
     const Fd directory = open_folder(folder);
     if (!directory.is_open()) throw_errno(folder);
     if (!is_ours(directory.get(), S_IFDIR)) {
-        throw std::system_error(EPERM, std::generic_category(), folder + ": it is not safe");
+        throw SystemError(EPERM, std::generic_category(), folder + ": it is not safe");
     }
     const std::string name = name_of(profile.identity);
     const std::string path = folder + "/" + name;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/machine_profile.h"
 
 namespace cleave {
 

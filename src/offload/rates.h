@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 #include "offload/device_stream.h"
 
 namespace cleave::offload {

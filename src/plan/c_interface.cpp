@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "cleave/cleave_c.h"
@@ -25,7 +24,7 @@ struct cleave_file {
     cleave::SniffedDialect sniffed;
     cleave::Execution execution;
     cleave::HeaderMode header = cleave::HeaderMode::kRepeat;
-    bool allows_open_quote = false;
+    bool allow_open_quote = false;
     std::optional<cleave::RecordIndex> index;  // of `input`; created by the first call that needs it
 };
 
@@ -83,13 +82,13 @@ std::int32_t guarded(cleave_error* error, const Work& work) noexcept {
 template <class Struct>
 void check_size(const Struct& given, const char* name) {
     if (given.struct_size != sizeof(Struct)) {
-        throw std::invalid_argument(std::string(name) + ": struct_size is not that of this version");
+        throw ArgumentError(std::string(name) + ": struct_size is not that of this version");
     }
 }
 
 template <class T>
 T& checked(T* given, const char* name) {
-    if (given == nullptr) throw std::invalid_argument(std::string(name) + ": NULL");
+    if (given == nullptr) throw ArgumentError(std::string(name) + ": NULL");
     return *given;
 }
 
@@ -97,12 +96,12 @@ DialectOptions dialect_options(const cleave_options& options) {
     DialectOptions wanted;
     if (options.dialect != nullptr) {
         const auto preset = dialect_preset(options.dialect);
-        if (!preset) throw std::invalid_argument("dialect: '" + std::string(options.dialect) + "' is not a preset");
+        if (!preset) throw ArgumentError("dialect: '" + std::string(options.dialect) + "' is not a preset");
         wanted = *preset;
     }
     constexpr std::int32_t kMostByte = 0xFF;
     if (options.delimiter < -1 || options.delimiter > kMostByte)
-        throw std::invalid_argument("delimiter: must be a byte, or -1");
+        throw ArgumentError("delimiter: must be a byte, or -1");
     if (options.delimiter >= 0) {
         wanted.dialect.delimiter = static_cast<std::uint8_t>(options.delimiter);
         wanted.sniff_delimiter = false;
@@ -114,9 +113,9 @@ std::unique_ptr<cleave_file> open(const char* path, const cleave_options& option
     check_size(options, "options");
     const DialectOptions wanted = dialect_options(options);
     Execution execution;
-    if (options.threads > 0) execution.threads = options.threads;
-    Input input = Input::open(&checked(path, "path"), nullptr, Access::kRead);
-    input.set_threads(execution.threads);
+    execution.threads = options.threads;
+    Input input = Input::open(&checked(path, "path"));
+    input.set_threads(execution.thread_count());
     const SniffedDialect sniffed = settle_dialect(wanted, input);
     refuse_foreign(input.peek(kSniffSize));
     input.spool();
@@ -133,7 +132,7 @@ const RecordIndex& scanned(cleave_file& file) {
     }
     file.input.throw_if_changed();
     const auto& open_quote = file.index->findings().open_quote;
-    if (open_quote && !file.allows_open_quote) throw OpenQuoteError(*open_quote);
+    if (open_quote && !file.allow_open_quote) throw OpenQuoteError(*open_quote);
     return *file.index;
 }
 
@@ -142,7 +141,7 @@ Policy policy_of(const cleave_limits& limits, HeaderMode header) {
     Policy policy;
     policy.pieces = limit(limits.pieces);
     policy.records = limit(limits.records);
-    policy.size = limit(limits.max_bytes);
+    policy.max_bytes = limit(limits.max_bytes);
     policy.header = header;
     return policy;
 }
@@ -182,6 +181,24 @@ int32_t cleave_count(cleave_file* file, uint64_t* records, cleave_error* error) 
         const cleave::Findings& findings = cleave::scanned(opened).findings();
         const bool has_header = opened.header != cleave::HeaderMode::kNone;
         cleave::checked(records, "records") = findings.records - findings.records_before_data(has_header);
+    });
+}
+
+int32_t cleave_read(cleave_file* file, uint64_t offset, void* buffer, uint64_t size, cleave_error* error) {
+    return cleave::guarded(error, [&] {
+        const cleave::Blob& blob = cleave::checked(file, "file").input.blob();
+        if (size == 0) return;
+        auto* out = static_cast<std::uint8_t*>(&cleave::checked(static_cast<std::uint8_t*>(buffer), "buffer"));
+        if (offset > blob.size() || size > blob.size() - offset) {
+            throw cleave::ArgumentError("offset: the file has " + std::to_string(blob.size()) + " bytes");
+        }
+        std::vector<std::uint8_t> lent;
+        for (std::uint64_t done = 0; done < size;) {
+            const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(size - done, cleave::kMaxBlockSize));
+            std::ranges::copy(blob.lend(offset + done, part, lent), out + done);
+            done += part;
+        }
+        file->input.throw_if_changed();
     });
 }
 

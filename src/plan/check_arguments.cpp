@@ -1,7 +1,8 @@
 #include "plan/check_arguments.h"
 
-#include <stdexcept>
 #include <string>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -9,44 +10,70 @@ namespace {
 
 void check(const ByValue& by, const Policy& policy) {
     if (policy.pieces || policy.together || policy.alignment != 0) {
-        throw std::invalid_argument("policy: by cannot be used with pieces, together or an alignment");
+        throw ArgumentError("policy: by cannot be used with pieces, together or an alignment");
     }
-    if (by.max_keys == 0 || by.max_keys > ByValue::kMostKeys) {
-        throw std::invalid_argument("policy: the number of values must be at least 1 and at most " +
-                                    std::to_string(ByValue::kMostKeys));
+    if (by.max_values == 0 || by.max_values > ByValue::kMostValues) {
+        throw ArgumentError("policy: the number of values must be at least 1 and at most " +
+                            std::to_string(ByValue::kMostValues));
     }
     if (!by.buckets) return;
-    if (*by.buckets == 0 || *by.buckets > ByValue::kMostKeys) {
-        throw std::invalid_argument("policy: the number of buckets must be at least 1 and at most " +
-                                    std::to_string(ByValue::kMostKeys));
+    if (*by.buckets == 0 || *by.buckets > ByValue::kMostValues) {
+        throw ArgumentError("policy: the number of buckets must be at least 1 and at most " +
+                            std::to_string(ByValue::kMostValues));
     }
-    if (policy.records || policy.size)
-        throw std::invalid_argument("policy: buckets cannot be used with records or size");
+    if (policy.records || policy.max_bytes)
+        throw ArgumentError("policy: buckets cannot be used with records or max_bytes");
 }
 
 }  // namespace
 
 const Policy& checked_for_ranges(const Policy& policy) {
-    if (policy.by) throw std::invalid_argument("plan: cannot plan pieces by value; use ValuePieces or run_job()");
+    if (policy.by) throw ArgumentError("plan: cannot plan pieces by value; use PiecesByValue or run_job()");
+    return checked(policy);
+}
+
+Policy Policy::by_records(std::uint64_t count) {
+    Policy policy;
+    policy.records = count;
+    return checked(policy);
+}
+
+Policy Policy::by_max_bytes(std::uint64_t size) {
+    Policy policy;
+    policy.max_bytes = size;
+    return checked(policy);
+}
+
+Policy Policy::into_pieces(std::uint64_t count, Balance balance) {
+    Policy policy;
+    policy.pieces = count;
+    policy.balance = balance;
+    return checked(policy);
+}
+
+Policy Policy::by_column(const std::string& columns) {
+    if (columns.empty()) throw ArgumentError("policy: by_column needs the name of a column");
+    Policy policy;
+    policy.by = ByValue{RuleText{columns, "by_column"}};
     return checked(policy);
 }
 
 const Policy& checked(const Policy& policy) {
     if (policy.by) check(*policy.by, policy);
-    if (!policy.records && !policy.size && !policy.pieces && !policy.by) {
-        throw std::invalid_argument("policy: no limit is set");
+    if (!policy.records && !policy.max_bytes && !policy.pieces && !policy.by) {
+        throw ArgumentError("policy: no limit is set");
     }
-    if (policy.pieces && (policy.records || policy.size)) {
-        throw std::invalid_argument("policy: pieces cannot be used with records or size");
+    if (policy.pieces && (policy.records || policy.max_bytes)) {
+        throw ArgumentError("policy: pieces cannot be used with records or max_bytes");
     }
-    if (policy.records == 0 || policy.size == 0 || policy.pieces == 0) {
-        throw std::invalid_argument("policy: a limit must be at least 1");
+    if (policy.records == 0 || policy.max_bytes == 0 || policy.pieces == 0) {
+        throw ArgumentError("policy: a limit must be at least 1");
     }
     if (policy.alignment > kMaxGridStep) {
-        throw std::invalid_argument("policy: the alignment is larger than " + std::to_string(kMaxGridStep));
+        throw ArgumentError("policy: the alignment is larger than " + std::to_string(kMaxGridStep));
     }
     if (policy.balance == Balance::kRecords && (!policy.pieces || policy.alignment != 0)) {
-        throw std::invalid_argument("policy: a balance of records is for pieces that are not aligned");
+        throw ArgumentError("policy: a balance of records needs pieces, and no alignment");
     }
     return policy;
 }

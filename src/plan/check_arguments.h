@@ -5,7 +5,7 @@
 
 namespace cleave {
 
-// Returns `policy`. Throws std::invalid_argument if cleave/plan.h does not allow it.
+// Returns `policy`. Throws ArgumentError if cleave/plan.h does not allow it.
 const Policy& checked(const Policy& policy);
 const Policy& checked(Policy&& policy) = delete;  // the reference would outlive it
 

@@ -1,6 +1,6 @@
 // Cuts an input in one pass: reads it, walks it, and passes it to a StreamCutter.
-#include <stdexcept>
 
+#include "cleave/error.h"
 #include "cleave/plan.h"
 #include "io/sequential_reader.h"
 #include "io/spill.h"
@@ -13,12 +13,12 @@ namespace cleave {
 namespace {
 
 void check_in_order(const Input& input, const Policy& policy) {
-    if (input.is_snapshot()) throw std::invalid_argument("plan: a snapshot needs an index; see plan_pieces()");
-    if (policy.alignment != 0) throw std::invalid_argument("policy: alignment needs an index; see plan_pieces()");
-    if (policy.together) throw std::invalid_argument("policy: runs of one value need an index; see plan_pieces()");
-    if (needs_index(policy)) throw std::invalid_argument("policy: equal records need an index; see plan_pieces()");
+    if (input.is_snapshot()) throw ArgumentError("plan: a snapshot needs an index; see plan_pieces()");
+    if (policy.alignment != 0) throw ArgumentError("policy: alignment needs an index; see plan_pieces()");
+    if (policy.together) throw ArgumentError("policy: runs of one value need an index; see plan_pieces()");
+    if (needs_index(policy)) throw ArgumentError("policy: equal records need an index; see plan_pieces()");
     if (!policy.pieces) return;
-    if (input.is_stream()) throw std::invalid_argument("policy: pieces need the whole input; spool the stream first");
+    if (input.is_stream()) throw ArgumentError("policy: pieces need the whole input; spool the stream first");
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execu
                     PieceSink& sink) {
     check_in_order(input, checked_for_ranges(wanted));
     const Policy policy = of_dialect(wanted, dialect);
-    input.set_threads(execution.threads);
+    input.set_threads(execution.thread_count());
     ComparingWalker walker = walker_of(input, dialect, execution);
     HeaderFinder header(dialect, walker.lead());
     StreamCutter cutter(policy, sink, input.is_stream() ? 0 : input.blob().size());

@@ -44,7 +44,7 @@ struct Limits {
 inline void check_header_size(const Policy& policy, std::uint64_t header_size,
                               const std::optional<Findings>& findings = std::nullopt) {
     const std::uint64_t repeated = header_size_in(policy.header, 2, header_size);
-    if (policy.size && repeated > *policy.size) throw HeaderSizeError(header_size, findings);
+    if (policy.max_bytes && repeated > *policy.max_bytes) throw HeaderSizeError(header_size, findings);
 }
 
 // Throws PieceCountError. `things` is "pieces" or "buckets".
@@ -74,9 +74,9 @@ inline std::uint64_t share_end(const Policy& policy, std::uint64_t number, std::
 
 inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::uint64_t header_size) {
     Limits limits{policy.records.value_or(kUnlimited), kUnlimited};
-    if (policy.size) {
+    if (policy.max_bytes) {
         const std::uint64_t header = header_size_in(policy.header, piece_number, header_size);
-        limits.size = *policy.size - std::min(*policy.size, header);
+        limits.size = *policy.max_bytes - std::min(*policy.max_bytes, header);
     }
     return limits;
 }

@@ -1,8 +1,8 @@
 #include "cleave/pieces_by_value.h"
 
-#include <stdexcept>
 #include <utility>
 
+#include "cleave/error.h"
 #include "plan/limits.h"
 #include "plan/plan_by_value.h"
 
@@ -10,8 +10,8 @@ namespace cleave {
 namespace {
 
 Policy checked_by(const Policy& policy) {
-    if (!policy.by) throw std::invalid_argument("plan: pieces by value without columns");
-    if (policy.by->drops_columns) throw std::invalid_argument("plan: ranges of the input have all columns");
+    if (!policy.by) throw ArgumentError("plan: pieces by value without columns");
+    if (policy.by->drops_columns) throw ArgumentError("plan: ranges of the input have all columns");
     return policy;
 }
 
@@ -33,15 +33,25 @@ PiecesByValue::PiecesByValue(PiecesByValue&&) noexcept = default;
 PiecesByValue& PiecesByValue::operator=(PiecesByValue&&) noexcept = default;
 PiecesByValue::~PiecesByValue() = default;
 
-std::uint64_t PiecesByValue::header_size() const noexcept { return state_->plan.header_size(); }
-const std::vector<Piece>& PiecesByValue::pieces() const noexcept { return state_->plan.pieces(); }
+void PiecesByValue::check(std::uint64_t number, const State& state) {
+    if (number == 0 || number > state.plan.pieces().size()) {
+        throw ArgumentError("pieces: there is no piece " + std::to_string(number));
+    }
+}
 
-std::span<const BlobRange> PiecesByValue::ranges(std::uint64_t number) const {
+std::uint64_t PiecesByValue::header_size() const noexcept { return state_->plan.header_size(); }
+const std::vector<Piece>& PiecesByValue::pieces() const& noexcept { return state_->plan.pieces(); }
+
+std::span<const BlobRange> PiecesByValue::ranges(std::uint64_t number) const& {
+    check(number, *state_);
     const std::span<const BlobRange> parts = state_->plan.parts(number);
     const bool has_header = header_size_in(state_->policy.header, number, header_size()) > 0;
     return parts.subspan(has_header ? 1 : 0);
 }
 
-std::vector<std::string> PiecesByValue::values(std::uint64_t number) const { return state_->plan.values_of(number); }
+std::vector<std::string> PiecesByValue::values(std::uint64_t number) const {
+    check(number, *state_);
+    return state_->plan.values_of(number);
+}
 
 }  // namespace cleave

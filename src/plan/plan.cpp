@@ -5,10 +5,10 @@
 #include "cleave/plan.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "base/parallel.h"
+#include "cleave/error.h"
 #include "keys/equal_neighbours.h"
 #include "plan/check_arguments.h"
 #include "plan/limits.h"
@@ -61,7 +61,7 @@ public:
         if (cut == end_) return cut;
         if (is_by_size && policy_.alignment != 0) {
             const std::uint64_t cap = from.offset + limits.size;
-            const std::uint64_t window = std::min(*policy_.size / kWindowsInPiece, limits.size);
+            const std::uint64_t window = std::min(*policy_.max_bytes / kWindowsInPiece, limits.size);
             const std::uint64_t first = std::max(cap - window, from.offset + 1);
             if (const auto aligned = last_aligned(aligned_starts(number + 1), first, cap + 1)) return *aligned;
         }
@@ -189,16 +189,15 @@ std::uint64_t header_size(const RecordIndex& index, const Policy& policy) {
 
 Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number) {
     if (!checked_for_ranges(policy).pieces || number < 1 || number > *policy.pieces) {
-        throw std::invalid_argument("plan: there is no piece of that number");
+        throw ArgumentError("plan: there is no piece of that number");
     }
     Cuts cuts(index, policy);
     const Boundary from = cuts.after_share(number - 1, *policy.pieces, cuts.body());
     return cuts.piece(number, from, cuts.after_share(number, *policy.pieces, from));
 }
 
-std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted,
-                          const std::function<void(const Piece&)>& take) {
-    if (!take) throw std::invalid_argument("plan: take is an empty function");
+std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted, FunctionRef<void(const Piece&)> take) {
+    if (!take) throw ArgumentError("plan: take is an empty function");
     Cuts cuts(index, checked_for_ranges(wanted));
     const Policy& policy = cuts.policy();
     const std::uint64_t header_size = cuts.body().offset;

@@ -23,6 +23,7 @@
 
 #include "base/parallel.h"
 #include "base/random_seed.h"
+#include "cleave/error.h"
 #include "cleave/memory.h"
 #include "io/fd.h"
 #include "keys/index_columns.h"
@@ -134,7 +135,7 @@ void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
         if (&share != &shares.front()) share.keys.release_slots();
     }
     // The other shares mostly have the same keys.
-    if (!by.buckets) pieces_.reserve(std::min<std::uint64_t>(most, by.max_keys));
+    if (!by.buckets) pieces_.reserve(std::min<std::uint64_t>(most, by.max_values));
     if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
     std::uint64_t start = header_size_;
     for (std::size_t s = 0; s < shares.size(); ++s) {
@@ -149,7 +150,7 @@ void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
                 const std::string_view key = share.keys.key(static_cast<std::uint32_t>(k));
                 piece = keys_.find_or_add(hash_of_key(key, seed), key);
             }
-            if (piece >= by.max_keys && !by.buckets) throw KeyLimitError(by.max_keys);
+            if (piece >= by.max_values && !by.buckets) throw ValueLimitError(by.max_values);
             if (piece == pieces_.size()) pieces_.emplace_back();
             merged.pieces.push_back(static_cast<std::uint32_t>(piece));
         }
@@ -201,7 +202,7 @@ void PlanByValue::divide() {
             Open& of_key = open[key];
             ++record;
             if (of_key.piece == kNone || !fits(pieces_[of_key.piece], entry.size, 1)) {
-                if (pieces_.size() == ByValue::kMostKeys) throw std::invalid_argument("plan: too many pieces");
+                if (pieces_.size() == ByValue::kMostValues) throw ArgumentError("plan: too many pieces");
                 of_key.piece = static_cast<std::uint32_t>(pieces_.size());
                 of_key.share = 0;
                 places_.push_back({key, of_key.before++});

@@ -31,8 +31,8 @@ std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& po
 class PlanByValue {
 public:
     // `policy` must set Policy::by and outlive the plan. Uses as many threads as the index was created with. Throws
-    // RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
-    // HeaderSizeError, InputChangedError if the bytes are not the ones that were indexed, Cancelled, std::system_error.
+    // RuleError, InputError for a record without the field and for a header that is too long, ValueLimitError,
+    // HeaderSizeError, InputChangedError if the bytes are not the ones that were indexed, Cancelled, SystemError.
     PlanByValue(const RecordIndex& index, const Policy& policy);
 
     // For records that lose columns after their keys have been read, and are then written to `written`. Parts are
@@ -59,7 +59,7 @@ public:
     // seed, except for buckets.
     static std::uint64_t seed_for(const ByValue& by);
     // Whether neighbouring records with the same key may share an entry of the route.
-    static bool joins(const Policy& policy) { return !policy.records && !policy.size; }
+    static bool joins(const Policy& policy) { return !policy.records && !policy.max_bytes; }
 
     std::uint64_t header_size() const { return header_size_; }
 
@@ -75,7 +75,7 @@ public:
     // Whether scatter() can be called: there are few enough pieces, and list_parts() has not listed the parts.
     bool can_scatter() const { return !shares_.empty(); }
 
-    // Lists the parts of all pieces, unless that has been done already. Throws std::system_error, after which the plan
+    // Lists the parts of all pieces, unless that has been done already. Throws SystemError, after which the plan
     // can no longer be used.
     void list_parts();
     // The parts of piece `number`, counted from 1, including the header.
@@ -86,7 +86,7 @@ public:
 
     // Copies all parts from `from`, the blob that holds them, to `to`, where the parts of neighbouring pieces are next
     // to each other. From then on the parts are ranges of `to`. `pieces` are the pieces of the plan. Throws what
-    // Blob::lend() throws, Cancelled, std::system_error.
+    // Blob::lend() throws, Cancelled, SystemError.
     struct Regrouping {
         std::uint64_t group;   // how many bytes of pieces are placed next to each other, at least 1
         std::uint64_t window;  // how many bytes of the blob are read at once, at least 1

@@ -44,8 +44,7 @@ void plan_stream(Input& input, const Policy& policy, const Execution& execution,
 
 Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options, const Cancellation* cancellation) {
     check(policy, options);
-    const Access access = MappingGuard::is_active() ? Access::kMapped : Access::kRead;
-    Input input = Input::open(path, cancellation, access);
+    Input input = Input::open(path, cancellation, Access::kMapped);
     return plan(input, policy, options);
 }
 
@@ -55,7 +54,7 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
         Plan plan;
         plan.path = input.path();
         plan.identity = input.identity();
-        input.set_threads(options.execution.threads);
+        input.set_threads(options.execution.thread_count());
         plan.sniffed = settle_dialect(options.dialect, input);
         plan.header = header_mode(policy.header, plan.sniffed.dialect);
         plan.compression = input.compression();
@@ -69,7 +68,7 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
             plan_blob(input, policy, options.execution, plan);
         }
         input.throw_if_changed();
-        if (plan.findings.open_quote && !options.accepts_open_quote) throw OpenQuoteError(*plan.findings.open_quote);
+        if (plan.findings.open_quote && !options.allow_open_quote) throw OpenQuoteError(*plan.findings.open_quote);
         return plan;
     } catch (const std::exception&) {
         input.rethrow();

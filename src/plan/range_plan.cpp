@@ -8,13 +8,13 @@
 //
 // The first and the last record start of a range are known. Any other record start is found by reading only the range
 // that contains it.
-#include "cleave/range_plan.h"
+#include "cleave/experimental/range_plan.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "base/bits.h"
 #include "base/parallel.h"
+#include "cleave/error.h"
 #include "plan/check_arguments.h"
 #include "plan/limits.h"
 #include "ranges/range_machine.h"
@@ -161,7 +161,7 @@ RangeCut RangeFold::at_or_after(std::uint64_t offset) const {
 RangePlan RangeFold::plan(const Policy& wanted) const {
     const Policy policy = of_dialect(checked(wanted), dialect_.value_or(Dialect()));
     if (!is_by_records_alone(policy) && !is_by_pieces_alone(policy))
-        throw std::invalid_argument("plan: this policy needs the data");
+        throw ArgumentError("plan: this policy needs the data");
     RangePlan plan;
     plan.findings = findings();
     if (dialect_) plan.dialect = *dialect_;
@@ -269,7 +269,7 @@ std::vector<Boundary> find_cuts(const Blob& blob, const Dialect& dialect, std::s
             if (!is_next) groups.push_back(i);
         }
     }
-    parallel_for(groups.size(), execution.threads, [&](std::size_t group) {
+    parallel_for(groups.size(), execution.thread_count(), [&](std::size_t group) {
         const std::size_t end = group + 1 < groups.size() ? groups[group + 1] : cuts.size();
         CutFinder finder(blob, dialect, kernel, cuts[groups[group]]);
         for (std::size_t i = groups[group]; i < end; ++i) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cleave/dialect.h"
-#include "cleave/range_summary.h"
+#include "cleave/experimental/range_summary.h"
 #include "dialect/state_machine.h"
 
 namespace cleave {

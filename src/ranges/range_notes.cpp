@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cleave/range_summary.h"
+#include "cleave/experimental/range_summary.h"
 #include "scan/carry.h"
 #include "scan/walker.h"
 

@@ -1,10 +1,9 @@
 // How summaries of ranges compose. A reader enters the first range in one state and leaves it in another, which is the
 // state in which it enters the second range. So each row of the composed summary is a row of the first range, followed
 // by the row of the second range to which it leads.
-#include "cleave/range_summary.h"
+#include "cleave/experimental/range_summary.h"
 
-#include <stdexcept>
-
+#include "cleave/error.h"
 #include "ranges/range_machine.h"
 
 namespace cleave {
@@ -40,8 +39,8 @@ RulesRow followed(const RulesRow& first, const RangeRow& own, const RangeSummary
 }  // namespace
 
 RangeSummary compose(const RangeSummary& first, const RangeSummary& second) {
-    if (first.end != second.begin) throw std::invalid_argument("compose: the second range does not follow the first");
-    if (first.dialect != second.dialect) throw std::invalid_argument("compose: the dialects differ");
+    if (first.end != second.begin) throw ArgumentError("compose: the second range does not follow the first");
+    if (first.dialect != second.dialect) throw ArgumentError("compose: the dialects differ");
     RangeSummary sum;
     sum.begin = first.begin;
     sum.end = second.end;

@@ -21,12 +21,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "cleave/error.h"
+#include "cleave/experimental/range_summary.h"
 #include "cleave/foreign.h"
-#include "cleave/range_summary.h"
 #include "dialect/check_arguments.h"
 #include "kernels/markup.h"
 #include "ranges/range_machine.h"
@@ -167,7 +167,7 @@ void RangeScan::take_blocks() {
         take(block(next++));
     }
     const BlockedInput input{blob_, size, {}, dialect_, execution_, cancellation_};
-    std::size_t batch = std::max<std::size_t>(kFirstBatch, std::size_t{4} * execution_.threads);
+    std::size_t batch = std::max<std::size_t>(kFirstBatch, std::size_t{4} * execution_.thread_count());
     for (; next < blocks_.size(); batch *= 2) {
         const bool both_ways = walks_both_ways();
         notes_.rescan_both(both_ways);
@@ -391,7 +391,7 @@ RangeSummary summarise_range(const Blob& blob, std::uint64_t begin, const Dialec
     checked(dialect);
     Execution with_kernel = execution;
     with_kernel.kernel = &checked_kernel(execution);
-    if (begin > kMaxEnd || blob.size() > kMaxEnd - begin) throw std::invalid_argument("range: it ends too far");
+    if (begin > kMaxEnd || blob.size() > kMaxEnd - begin) throw ArgumentError("range: it ends too far");
     if (begin == 0) {
         std::vector<std::uint8_t> buffer;
         refuse_foreign(

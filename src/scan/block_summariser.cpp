@@ -41,7 +41,7 @@ private:
 void KernelSummariser::summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) {
     const std::uint64_t begin = input.begin_of(first);
     ReadAhead ahead(input.blob, begin, input.end_of(first + out.size() - 1));
-    parallel_for(out.size(), ahead.readers(input.execution.threads),
+    parallel_for(out.size(), ahead.readers(input.execution.thread_count()),
                  [&, reporter = Reporter(input)](std::size_t i) mutable {
                      if (input.cancellation != nullptr) input.cancellation->throw_if_requested();
                      const std::uint64_t end = input.end_of(first + i);

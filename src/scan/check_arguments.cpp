@@ -3,8 +3,9 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -16,9 +17,8 @@ unsigned usable_cores() noexcept {
 }
 
 const Kernel& checked_kernel(const Execution& execution) {
-    if (execution.threads == 0) throw std::invalid_argument("execution: at least one thread is needed");
     if (execution.block_size == 0 || execution.block_size > kMaxBlockSize) {
-        throw std::invalid_argument("execution: the block size must be 1 to " + std::to_string(kMaxBlockSize));
+        throw ArgumentError("execution: the block size must be 1 to " + std::to_string(kMaxBlockSize));
     }
     return execution.kernel != nullptr ? *execution.kernel : default_kernel();
 }

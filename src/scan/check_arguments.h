@@ -5,7 +5,7 @@
 
 namespace cleave {
 
-// Returns the kernel of the execution. Throws std::invalid_argument if the execution has no threads or an invalid block
+// Returns the kernel of the execution. Throws ArgumentError if the execution has no threads or an invalid block
 // size, and whatever default_kernel() throws.
 const Kernel& checked_kernel(const Execution& execution);
 

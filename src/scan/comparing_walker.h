@@ -72,7 +72,7 @@ private:
 };
 
 // A walker at the start of an input that will be read in order. Throws InputError like refuse_foreign(), whatever
-// Input::peek() throws, and std::invalid_argument for an invalid dialect or execution.
+// Input::peek() throws, and ArgumentError for an invalid dialect or execution.
 ComparingWalker walker_of(Input& input, const Dialect& dialect, const Execution& execution);
 
 }  // namespace cleave

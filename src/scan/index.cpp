@@ -41,7 +41,7 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
       block_size_(execution.block_size),
-      threads_(execution.threads),
+      threads_(execution.thread_count()),
       cancellation_(cancellation),
       memory_(execution.memory) {
     if (first != FirstBytes::kData) {

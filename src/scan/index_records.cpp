@@ -22,22 +22,26 @@ constexpr std::size_t kPartSize = std::size_t{64} << 10;
 }  // namespace
 
 // The entries are checked again here, because the bytes of the file may have changed since it was opened.
-RecordIndex::RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution)
-    : blob_(std::shared_ptr<const void>(), &blob),
-      size_(blob.size()),
+RecordIndex::RecordIndex(const IndexFile& file, std::shared_ptr<const Blob> blob, const Dialect& dialect,
+                         const Execution& execution)
+    : blob_(std::move(blob)),
+      size_(blob_->size()),
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
       block_size_(static_cast<std::size_t>(file.view().head().step)),
-      threads_(execution.threads),
+      threads_(execution.thread_count()),
       cancellation_(nullptr),
       memory_(execution.memory),
       is_read_(true) {
     const IndexView& view = file.view();
     const IndexHead& head = view.head();
-    if (head.size != size_ || head.dialect_digest != dialect_digest(dialect)) throw InputChangedError();
+    if (head.dialect_digest != dialect_digest(dialect)) {
+        throw ArgumentError("execution: the index was made for a different dialect");
+    }
+    if (head.size != size_) throw InputChangedError();
     std::vector<std::uint8_t> buffer;
     lead_ =
-        lead_of(blob.lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer), dialect_);
+        lead_of(blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer), dialect_);
     findings_ = {head.size, head.records, head.header_records, lead_.records(), std::nullopt, head.divergence};
     entries_.reserve(block_count());
     for (std::size_t i = 0; i < block_count(); ++i) {
@@ -86,16 +90,16 @@ std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancella
 }
 
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution) {
-    const Blob& blob = input.blob();
+    const std::shared_ptr<const Blob> blob = RecordIndex::blob_of(input);
     if (execution.index != nullptr && !input.is_snapshot()) {
         RecordIndex index(*execution.index, blob, dialect, execution);
         index.cancellation_ = input.cancellation();
         rescan_if_touched(input, index, dialect, execution);
         return index;
     }
-    const std::uint64_t size = blob.size();
+    const std::uint64_t size = blob->size();
     const LastRecord last = input.is_snapshot() ? LastRecord::kLeftOut : LastRecord::kKept;
-    RecordIndex index(blob, dialect, execution, input.cancellation(), last);
+    RecordIndex index(blob, dialect, execution, input.cancellation(), last, FirstBytes::kExamined);
     if (input.is_snapshot()) input.leave_out(size - index.findings().size);
     rescan_if_touched(input, index, dialect, execution);
     return index;

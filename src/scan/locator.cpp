@@ -10,11 +10,11 @@
 //   from record to offset: find the 64 words from their counts, then the word, then the bit
 //   from offset to record: add up the count, the words and the bits before the offset
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "base/bits.h"
+#include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "cleave/scan.h"
 #include "scan/carry.h"
@@ -37,8 +37,8 @@ constexpr std::uint64_t kLeastSkip = std::uint64_t{64} << 10;
 
 void check(const Grid& grid) {
     if (grid.step == 0 || grid.step > kMaxGridStep || grid.phase >= grid.step) {
-        throw std::invalid_argument("grid: the step must be 1 to " + std::to_string(kMaxGridStep) +
-                                    ", or the phase is not below it");
+        throw ArgumentError("grid: the step must be 1 to " + std::to_string(kMaxGridStep) +
+                            ", or the phase is not below it");
     }
 }
 

@@ -17,7 +17,7 @@ Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execut
 }
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution) {
-    input.set_threads(execution.threads);
+    input.set_threads(execution.thread_count());
     ComparingWalker walker = walker_of(input, dialect, execution);
     HeaderFinder header(dialect, walker.lead());
     SequentialReader reader(input, execution.meter);

@@ -1,9 +1,9 @@
 // Compiles rules into a program: reads the names of the columns, resolves the rules, and lays out the parts of a
 // record.
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "cleave/error.h"
 #include "cleave/keys.h"
 #include "cleave/stage.h"
 #include "stage/ambiguous.h"
@@ -18,7 +18,7 @@ namespace {
 
 void check(const StageOptions& options) {
     if (options.max_record < 1 || options.max_record > kMaxRecordLimit) {
-        throw std::invalid_argument("stage: max_record must be 1 to " + std::to_string(kMaxRecordLimit));
+        throw ArgumentError("stage: max_record must be 1 to " + std::to_string(kMaxRecordLimit));
     }
 }
 

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "cleave/device_module.h"
+#include "cleave/experimental/device_module.h"
 #include "stage/flat_program.h"
 #include "stage/parse_markup.h"
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "cleave/error.h"
 #include "stage/hasher.h"
 #include "stage/program.h"
 
@@ -121,7 +121,7 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
     std::vector<std::uint32_t> numbers;
     for (const std::vector<std::size_t>& of_column : program.rules.of_column) {
         if (!of_column.empty() && !program.rules.rules[of_column.back()].conditions.empty()) {
-            throw std::logic_error("stage: a column without a last rule");
+            throw LogicError("stage: a column without a last rule");
         }
         for (const std::size_t number : of_column) numbers.push_back(static_cast<std::uint32_t>(number));
         columns.push_back(static_cast<std::uint32_t>(numbers.size()));

@@ -12,14 +12,14 @@
 
 namespace cleave {
 
-// The program and its tables, without key states. Everything else in `program` must be set. Throws std::logic_error if
+// The program and its tables, without key states. Everything else in `program` must be set. Throws LogicError if
 // the last rule of a column has conditions.
 std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const FlatPart> parts,
                                   std::span<const FlatPart> header_parts);
 
 // The same with key states, in memory for secrets. Returns std::nullopt if only the CPU can run the rules: if the
 // dialect has escapes, or quotes that open anywhere in a field; if values are searched (StageOptions::forbid_mail and
-// forbid_card); or if the stage comes from with_keys(). Throws std::system_error if memory cannot be locked.
+// forbid_card); or if the stage comes from with_keys(). Throws SystemError if memory cannot be locked.
 std::optional<SecretMemory> flat_for_device(const Stage& stage);
 
 }  // namespace cleave

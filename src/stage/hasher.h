@@ -22,7 +22,7 @@ class Hasher {
 public:
     // For rules without keys.
     Hasher() = default;
-    // Throws std::invalid_argument if a use names a key that is not in the ring, and std::system_error if memory cannot
+    // Throws ArgumentError if a use names a key that is not in the ring, and SystemError if memory cannot
     // be locked. The ring is not used afterwards.
     Hasher(const KeyRing& ring, const KeyUses& uses);
 

@@ -12,11 +12,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "cleave/error.h"
 #include "cleave/stage_error.h"
 #include "io/fd.h"
 
@@ -92,7 +92,7 @@ void wait_for_bytes(int descriptor, std::chrono::milliseconds patience, const st
         pollfd wait{descriptor, POLLIN, 0};
         const int ready = ::poll(&wait, 1, wait_ms);
         if (ready > 0) return;
-        if (ready == 0) throw std::system_error(ETIMEDOUT, std::generic_category(), name);
+        if (ready == 0) throw SystemError(ETIMEDOUT, std::generic_category(), name);
         if (errno != EINTR) throw_errno(name);
     }
 }
@@ -225,7 +225,7 @@ SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience) 
         case KeySource::Kind::kDescriptor: return checked(read_descriptor(source), source);
         case KeySource::Kind::kGiven: break;  // see copy_key()
     }
-    throw std::invalid_argument("the bytes of the key are given, not read");
+    throw ArgumentError("the bytes of the key are given, not read");
 }
 
 SecretKey copy_key(const KeySource& source, std::span<const std::uint8_t> bytes) {

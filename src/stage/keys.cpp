@@ -1,9 +1,9 @@
 #include "stage/keys.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "cleave/error.h"
 #include "stage/mac.h"
 
 namespace cleave {
@@ -18,14 +18,13 @@ std::string id_of(std::span<const std::uint8_t> key) {
 
 std::size_t KeyRing::Keys::index_of(std::string_view name) const {
     const auto found = std::ranges::find(names, name);
-    if (found == names.end()) throw std::invalid_argument("no key has the name \"" + std::string(name) + "\"");
+    if (found == names.end()) throw ArgumentError("no key has the name \"" + std::string(name) + "\"");
     return static_cast<std::size_t>(found - names.begin());
 }
 
-KeyRing::KeyRing(std::span<const std::string> sources, std::chrono::milliseconds patience,
-                 std::span<const NamedKey> given)
+KeyRing::KeyRing(std::span<const std::string> sources, std::span<const NamedKey> given, std::uint32_t patience_ms)
     : keys_(std::make_unique<Keys>()) {
-    if (patience.count() < 0) throw std::invalid_argument("patience is negative");
+    const std::chrono::milliseconds patience(patience_ms);
     const auto add = [&](const KeySource& source, const auto& read) {
         if (std::ranges::find(keys_->names, source.name) != keys_->names.end()) {
             throw RuleError("two keys have the name \"" + source.name + "\"", "--key", source.text, 0);

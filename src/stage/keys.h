@@ -18,7 +18,7 @@ struct KeyRing::Keys {
     std::vector<SecretKey> keys;
     std::vector<std::string> ids;
 
-    // Throws std::invalid_argument if no key has the name.
+    // Throws ArgumentError if no key has the name.
     std::size_t index_of(std::string_view name) const;
 };
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text_in_place.h"
+
 namespace cleave {
 namespace {
 
@@ -33,8 +35,8 @@ constexpr auto kTable = make_table(std::make_index_sequence<std::variant_size_v<
 
 // What other tools call an operation, and what it is called here.
 struct OtherName {
-    std::string_view name;
-    const char* ours;
+    TextInPlace<16> name;
+    TextInPlace<20> ours;
 };
 constexpr std::array<OtherName, 12> kOtherNames = {{
     {"token", "hmac(KEY)"},
@@ -52,8 +54,9 @@ constexpr std::array<OtherName, 12> kOtherNames = {{
 }};
 
 std::string hint_for(std::string_view name) {
-    const auto* const row = std::ranges::find(kOtherNames, name, &OtherName::name);
-    return row == kOtherNames.end() ? "" : std::string("; use ") + row->ours;
+    const auto* const row =
+        std::ranges::find_if(kOtherNames, [&](const OtherName& other) { return other.name.view() == name; });
+    return row == kOtherNames.end() ? "" : std::string("; use ").append(row->ours.view());
 }
 
 }  // namespace

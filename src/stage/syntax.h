@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -29,9 +30,9 @@ struct OperationSyntax {
 
 // Thrown for an invalid argument or operation. `place` is a byte offset in the rule's text. The caller turns it into a
 // RuleError.
-class SyntaxError : public std::invalid_argument {
+class SyntaxError : public ArgumentError {
 public:
-    SyntaxError(const std::string& reason, std::size_t place) : std::invalid_argument(reason), place_(place) {}
+    SyntaxError(const std::string& reason, std::size_t place) : ArgumentError(reason), place_(place) {}
     std::size_t place() const noexcept { return place_; }
 
 private:

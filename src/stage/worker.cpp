@@ -5,11 +5,11 @@
 #include <cstring>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "base/too_long.h"
+#include "cleave/error.h"
 #include "cleave/stage.h"
 #include "memory/value_buffer.h"
 #include "scan/walker.h"
@@ -169,7 +169,7 @@ public:
     }
 
     // The reader has already refused such a record.
-    static void refuse_width(const BlockRecord&) { throw std::logic_error("stage: a record of another width"); }
+    static void refuse_width(const BlockRecord&) { throw LogicError("stage: a record of another width"); }
     void refuse_empty(const BlockRecord& record) const {
         throw InputError("the only column of a record becomes empty, which cannot be written without quotes",
                          place_of(record, record.begin));

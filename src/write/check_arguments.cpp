@@ -1,8 +1,8 @@
 #include "write/check_arguments.h"
 
-#include <stdexcept>
 #include <string>
 
+#include "cleave/error.h"
 #include "cleave/names.h"
 #include "write/destination.h"
 
@@ -13,9 +13,9 @@ void check(const CompressionOptions& wanted) {
     if (wanted.format == Compression::kNone) return;
     const int least = least_level(wanted.format);
     const int most = most_level(wanted.format);
-    if (wanted.level < least || wanted.level > most) {
-        throw std::invalid_argument("output: the level of " + std::string(compression_name(wanted.format)) +
-                                    " is not in " + std::to_string(least) + " .. " + std::to_string(most));
+    if (wanted.level && (*wanted.level < least || *wanted.level > most)) {
+        throw ArgumentError("output: the level of " + std::string(compression_name(wanted.format)) + " is not in " +
+                            std::to_string(least) + " .. " + std::to_string(most));
     }
 }
 
@@ -24,7 +24,7 @@ void check(const CompressionOptions& wanted) {
 void check(const OutputOptions& options) {
     if (destination_of(options).is_files) check(options.compression);
     if (options.hive_names && !PieceNamer(options.names, "", 1, 1, 1).has_value_folder()) {
-        throw std::invalid_argument("{value} must be a whole folder of the output template, as in {value}/{i}");
+        throw ArgumentError("{value} must be a whole folder of the output template, as in {value}/{i}");
     }
 }
 

@@ -5,7 +5,7 @@
 
 namespace cleave {
 
-// Throws std::invalid_argument if cleave/output.h does not allow them.
+// Throws ArgumentError if cleave/output.h does not allow them.
 void check(const OutputOptions& options);
 
 }  // namespace cleave

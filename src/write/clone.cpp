@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cleave/error.h"
 #include "io/copy.h"
 
 namespace cleave {
@@ -88,7 +89,7 @@ std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descript
         const std::error_code refusal =
             clone_range(input_.blob(), {start, part}, descriptor, path, input_.cancellation());
         if (refusal) {
-            if (mode_ == CloneMode::kAlways) throw std::system_error(refusal, path + ": cannot share blocks");
+            if (mode_ == CloneMode::kAlways) throw SystemError(refusal, path + ": cannot share blocks");
             refused_ = true;  // whatever the reason; if it prevents copying too, copy() reports it
         } else {
             start += part;

@@ -25,7 +25,7 @@ public:
     // `path` is for messages.
     void check(const Piece& piece, std::uint64_t header_size, const std::string& path) const;
 
-    // Appends the body to the file, which contains only the header. Throws std::system_error, under kAlways also if the
+    // Appends the body to the file, which contains only the header. Throws SystemError, under kAlways also if the
     // system refuses to share blocks, and Cancelled. `meter`, if not null, counts the bytes.
     void write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path,
                     Meter* meter);

@@ -13,7 +13,7 @@
 namespace cleave {
 
 // Precondition: `store.check(path)` returned true. finish() throws OtherPieceError if the file is not the piece. What
-// the arguments refer to must outlive the output. Throws std::system_error.
+// the arguments refer to must outlive the output. Throws SystemError.
 std::unique_ptr<PieceOutput> make_compared_output(const PieceStore& store, const std::string& path,
                                                   const CompressionOptions& compression, Helpers& helpers,
                                                   const Cancellation* cancellation);

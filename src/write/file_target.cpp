@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "base/equal_names.h"
 #include "base/parallel.h"
+#include "cleave/error.h"
 #include "io/encoder.h"
 #include "io/fd.h"
 #include "write/checksum.h"
@@ -94,12 +94,12 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameLis
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const std::string path = paths[i];
         if (names.add(i, name_at) != i) {
-            throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
+            throw ArgumentError("the output template gives two pieces the name '" + path + "'");
         }
         if (const char* what = store_.side_file_at(path)) {
-            throw std::invalid_argument("the " + std::string(what) + " and piece " +
-                                        std::to_string(pieces.empty() ? i + 1 : pieces[i].number) +
-                                        " have the same name '" + path + "'");
+            throw ArgumentError("the " + std::string(what) + " and piece " +
+                                std::to_string(pieces.empty() ? i + 1 : pieces[i].number) + " have the same name '" +
+                                path + "'");
         }
         may_be_there[i] = store_.check(path) ? 1 : 0;
         if (options_.clone == CloneMode::kAlways && cloner_ && !pieces.empty()) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <system_error>
 
+#include "cleave/error.h"
 #include "io/stream_path.h"
 
 namespace cleave {
@@ -23,7 +24,7 @@ LoneFile::LoneFile(const std::string& path, const Input& input)
     directory_.emplace(folder);
     struct stat status;
     if (::fstatat(directory_->descriptor(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        throw std::system_error(EEXIST, std::generic_category(), path);
+        throw SystemError(EEXIST, std::generic_category(), path);
     }
     if (errno != ENOENT) throw_errno(path);
 }

@@ -16,7 +16,7 @@ namespace cleave {
 class LoneFile {
 public:
     // Opens the directory, or the path itself if it leads to a descriptor, a pipe or a device. The name must not be
-    // taken. Throws std::system_error, and OutputError if the path leads to the input.
+    // taken. Throws SystemError, and OutputError if the path leads to the input.
     LoneFile(const std::string& path, const Input& input);
     LoneFile(const LoneFile&) = delete;
     LoneFile& operator=(const LoneFile&) = delete;
@@ -25,7 +25,7 @@ public:
     ~LoneFile() = default;
 
     // Writes the text and gives the file its name, with the permissions of the input less the umask. Throws
-    // std::system_error.
+    // SystemError.
     void publish(const std::string& text);
 
     // Call this after publish(), when the run has succeeded: the file stays.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <stdexcept>
 #include <utility>
 
 #include "cleave/compression.h"
+#include "cleave/error.h"
 
 namespace cleave {
 namespace {
@@ -41,7 +41,7 @@ unsigned parse_width(const std::string& text, const std::string& field) {
     unsigned width = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
     if (error != std::errc() || end != text.data() + text.size() || width == 0 || width > kMostDigits) {
-        throw std::invalid_argument("'{" + field + "}' in the output template: write a width as in {i:04}");
+        throw ArgumentError("'{" + field + "}' in the output template: write a width as in {i:04}");
     }
     return width;
 }
@@ -53,7 +53,7 @@ unsigned parse_width(const std::string& text, const std::string& field) {
     text += may_have && !has_value ? "; put {value} or {i} into it" : "; put {i} into it";
     const bool may_be_folder = name_template.find('{') == std::string::npos;
     if (may_be_folder) text += ", or a slash at its end if it is a folder";
-    throw std::invalid_argument(text);
+    throw ArgumentError(text);
 }
 
 }  // namespace
@@ -61,15 +61,15 @@ unsigned parse_width(const std::string& text, const std::string& field) {
 PieceNamer::PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
                        std::optional<std::uint64_t> count, std::optional<std::uint64_t> most_of_value)
     : first_index_(first_index), count_(count), most_of_value_(most_of_value) {
-    parse(name_template, input_path);
+    parse(name_template.ends_with('/') ? name_template + "{stem}.{i}{ext}" : name_template, input_path);
     for (const Part& part : parts_) {
-        if (part.text.find('\0') != std::string::npos) throw std::invalid_argument("a NUL byte in the output template");
+        if (part.text.find('\0') != std::string::npos) throw ArgumentError("a NUL byte in the output template");
     }
     if (!count && has(Field::kCount)) {
-        throw std::invalid_argument("{n} in the output template: the number of pieces of a stream is not known");
+        throw ArgumentError("{n} in the output template: the number of pieces of a stream is not known");
     }
     if (has_value() && !most_of_value) {
-        throw std::invalid_argument("{value} in the output template: these pieces have no value of their own");
+        throw ArgumentError("{value} in the output template: these pieces have no value of their own");
     }
     const std::optional<std::uint64_t> indices = index_count();
     const bool one_name = !has(Field::kIndex) && !has(Field::kStart) && !has(Field::kRecord);
@@ -78,7 +78,7 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
     }
     std::uint64_t end_index = 0;
     if (__builtin_add_overflow(first_index, std::max<std::uint64_t>(indices.value_or(1), 1), &end_index)) {
-        throw std::invalid_argument("the index of the last piece is too large; use a smaller --first-index");
+        throw ArgumentError("the index of the last piece is too large; use a smaller --first-index");
     }
     for (Part& part : parts_) {
         if (part.field != Field::kIndex) continue;
@@ -90,11 +90,11 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
 
 std::string PieceNamer::name(const Piece& piece, const PieceValue& value) const {
     if (piece.number == 0 || piece.number > count_.value_or(UINT64_MAX)) {
-        throw std::invalid_argument("there is no piece " + std::to_string(piece.number) + " to name");
+        throw ArgumentError("there is no piece " + std::to_string(piece.number) + " to name");
     }
     const std::uint64_t number = has_value() ? value.index : piece.number;
     if (has_value() && (value.name.empty() || number == 0 || number > *most_of_value_)) {
-        throw std::invalid_argument("there is no piece " + std::to_string(number) + " of a value to name");
+        throw ArgumentError("there is no piece " + std::to_string(number) + " of a value to name");
     }
     std::string name;
     for (const Part& part : parts_) {
@@ -103,9 +103,9 @@ std::string PieceNamer::name(const Piece& piece, const PieceValue& value) const 
             case Field::kIndex: {
                 const std::uint64_t index = first_index_ + number - 1;
                 if (digits(index) > part.width) {
-                    throw std::overflow_error("piece " + std::to_string(number) +
-                                              " needs more digits than {i} has; use {i:0" +
-                                              std::to_string(part.width + 3) + "}");
+                    throw IndexWidthError("piece " + std::to_string(number) +
+                                          " needs more digits than {i} has; use {i:0" + std::to_string(part.width + 3) +
+                                          "}");
                 }
                 name += padded(index, part.width);
                 break;
@@ -169,7 +169,7 @@ void PieceNamer::parse(const std::string& name_template, const std::string& inpu
             ++i;
         } else if (c == '{') {
             const std::size_t close = name_template.find('}', i);
-            if (close == std::string::npos) throw std::invalid_argument("unclosed { in the output template");
+            if (close == std::string::npos) throw ArgumentError("unclosed { in the output template");
             Part part = parse_field(name_template.substr(i + 1, close - i - 1), input_path);
             if (part.field == Field::kLiteral) {
                 literal += part.text;
@@ -179,7 +179,7 @@ void PieceNamer::parse(const std::string& name_template, const std::string& inpu
             }
             i = close;
         } else if (c == '}') {
-            throw std::invalid_argument("} without { in the output template");
+            throw ArgumentError("} without { in the output template");
         } else {
             literal += c;
         }
@@ -203,9 +203,8 @@ PieceNamer::Part PieceNamer::parse_field(const std::string& field, const std::st
         const unsigned width = colon == std::string::npos ? 0 : parse_width(field.substr(colon + 1), field);
         return {row.field, "", width};
     }
-    throw std::invalid_argument(
-        "unknown field '{" + field +
-        "}' in the output template; there are {stem}, {ext}, {i}, {n}, {value}, {start} and {record}");
+    throw ArgumentError("unknown field '{" + field +
+                        "}' in the output template; there are {stem}, {ext}, {i}, {n}, {value}, {start} and {record}");
 }
 
 bool PieceNamer::has(Field field) const { return std::ranges::find(parts_, field, &Part::field) != parts_.end(); }

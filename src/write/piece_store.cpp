@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "cleave/error.h"
 #include "io/stream_path.h"
 
 namespace cleave {
@@ -31,12 +31,12 @@ std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
 
 std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
 
-// Throws std::invalid_argument if the name begins like the names of markers and hidden files. Ignores case, as some
+// Throws ArgumentError if the name begins like the names of markers and hidden files. Ignores case, as some
 // file systems do.
 void require_unreserved(const std::string& name) {
     constexpr std::string_view kReserved = ".cleave-";
     if (::strncasecmp(name.c_str(), kReserved.data(), kReserved.size()) != 0) return;
-    throw std::invalid_argument("'" + name + "': names that begin with '.cleave-' are for the files of a run");
+    throw ArgumentError("'" + name + "': names that begin with '.cleave-' are for the files of a run");
 }
 
 // Whether a link may be replaced. The link itself is replaced, not its target. Links to devices and open descriptors,
@@ -124,7 +124,7 @@ bool PieceStore::check(const std::string& path) {
     const std::string folder(folder_of(name));
     const std::string file = name.substr(folder.size());
     if (file.empty() || file == "." || file == "..") {
-        throw std::invalid_argument("the output template makes '" + path + "', which names no file");
+        throw ArgumentError("the output template makes '" + path + "', which names no file");
     }
     require_unreserved(file);
     if (!directory_) return false;
@@ -148,7 +148,7 @@ void PieceStore::check_side_files() {
         if (!side.is_stream) check(side);
     }
     if (side_files_.size() == 2 && !side_files_[1].is_stream && leads_to(side_files_[1].path, side_files_[0])) {
-        throw std::invalid_argument("the report and the manifest have the same name '" + side_files_[1].path + "'");
+        throw ArgumentError("the report and the manifest have the same name '" + side_files_[1].path + "'");
     }
 }
 
@@ -339,7 +339,7 @@ void PieceStore::make_directories(int at, const std::string& folder) {
         made_directories_.pop_back();
         const bool is_named = at == AT_FDCWD;  // by the user
         const std::string path = is_named ? part : directory_->path_of(part);
-        if (error != EEXIST) throw std::system_error(error, std::generic_category(), path);
+        if (error != EEXIST) throw SystemError(error, std::generic_category(), path);
         if (!is_named) trust_.has_folder(at, part, path);
     }
     last_made_ = folder;
@@ -363,7 +363,7 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
     const bool is_replaceable =
         S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_replaceable_link(directory, name));
     if (!is_replaceable) throw OutputError(directory.path_of(name), "exists and is not a regular file");
-    if (!options_.replace) throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
+    if (!options_.replace) throw SystemError(EEXIST, std::generic_category(), directory.path_of(name));
     return false;
 }
 
@@ -380,7 +380,7 @@ bool PieceStore::judge_present(const std::optional<FileIdentity>& present, const
     const char* const doubt = present ? trust_.doubt_of(*present) : nullptr;
     if (present && doubt == nullptr) return true;
     if (options_.replace) return false;
-    if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
+    if (!options_.resume) throw SystemError(EEXIST, std::generic_category(), path);
     throw OtherPieceError(path, present ? std::string("exists, but ") + doubt : "exists and differs from " + what);
 }
 

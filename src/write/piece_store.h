@@ -47,7 +47,7 @@ public:
     using Parts = std::span<const BlobRange>;  // of the input
 
     // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. `has_rules`: see
-    // Trust. Throws std::system_error, and std::invalid_argument for a missing directory that may not be created.
+    // Trust. Throws SystemError, and ArgumentError for a missing directory that may not be created.
     PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options, bool has_rules);
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
@@ -56,13 +56,13 @@ public:
     ~PieceStore();
 
     // Call this before any file is created. Throws OutputError if another live run could create the same files, and
-    // std::system_error.
+    // SystemError.
     void begin();
 
     // Throws if a piece cannot have this path. Its directory must exist, and other users must not be able to change it
     // (see Trust), or the run must be allowed to create it. An existing file must be one that may stay or be replaced.
     // Returns whether there is such a file and it stays if it proves to be the piece: see holds(). Throws
-    // std::system_error, OutputError, std::invalid_argument.
+    // SystemError, OutputError, ArgumentError.
     bool check(const std::string& path);
 
     // Call this before calling check() for `count` paths in a row. A directory with few entries is then listed once,
@@ -78,14 +78,14 @@ public:
     const char* side_file_at(const std::string& path) const;
 
     // Whether the file at `path` is the piece, that is, consists of these parts one after the other. If so, it stays
-    // even if the run fails. check() must have returned true for `path`. Throws std::system_error; OutputError if the
+    // even if the run fails. check() must have returned true for `path`. Throws SystemError; OutputError if the
     // file is not the piece and may not be replaced; Cancelled.
     bool holds(const Piece& piece, const std::string& path, Parts parts);
-    // Whether a file at `path` has this content. Throws std::system_error, Cancelled.
+    // Whether a file at `path` has this content. Throws SystemError, Cancelled.
     bool has_content(const std::string& path, Parts parts) const;
 
     // For a dry run: opens the file at `path` for reading, or returns a closed descriptor if it is not a regular file.
-    // check() must have returned true for `path`. Throws std::system_error.
+    // check() must have returned true for `path`. Throws SystemError.
     Fd open_present(const std::string& path) const { return open_regular(*directory_, name_of(path)); }
     // Throws what holds() throws, unless the file may stay or be replaced. `present` is the file if it is the piece.
     void require_piece(const std::optional<FileIdentity>& present, const Piece& piece, const std::string& path) const;
@@ -93,7 +93,7 @@ public:
     void check_texts(const std::string& report, const std::string& manifest) const;
 
     // Creates a file that will get this path; check() must have been called for it. Creates the directory if needed.
-    // The file's mode is FileIdentity::permissions of the input, less the umask. Throws std::system_error.
+    // The file's mode is FileIdentity::permissions of the input, less the umask. Throws SystemError.
     TemporaryFile create(const std::string& path);
 
     // Gives the file its name. If `is_present` (check() returned true) and the existing file is the piece already, that
@@ -101,7 +101,7 @@ public:
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
     // Call this when all pieces are published. Publishes first the report and then the manifest, if requested.
-    // Under options.sync everything is on stable storage afterwards. Throws std::system_error, OutputError, Cancelled.
+    // Under options.sync everything is on stable storage afterwards. Throws SystemError, OutputError, Cancelled.
     void seal(const std::string& report, const std::string& manifest);
 
     // Keeps no piece of this run, even under options.resume. Call this after the last call from another thread.
@@ -110,7 +110,7 @@ public:
     // Call this after seal(), when the run has succeeded: what is published stays.
     void commit() noexcept;
 
-    // For a dry run: throws std::system_error if this process may not create files in the directory of the pieces, in
+    // For a dry run: throws SystemError if this process may not create files in the directory of the pieces, in
     // the directory where that one would be created, or in the directories of the report and the manifest.
     void check_access() const;
 

@@ -1,13 +1,12 @@
 #include "write/piece_target.h"
 
-#include <stdexcept>
-
+#include "cleave/error.h"
 #include "io/copy.h"
 
 namespace cleave {
 
 void PieceOutput::write_at(std::uint64_t, std::span<const std::uint8_t>) {
-    throw std::logic_error("write: these bytes must come in order");
+    throw LogicError("write: these bytes must come in order");
 }
 
 void PieceOutput::write_body(const Input& input, const Piece& piece, std::uint64_t, Meter* meter) {

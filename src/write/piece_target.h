@@ -38,7 +38,7 @@ public:
     PieceOutput& operator=(const PieceOutput&) = delete;
     virtual ~PieceOutput() = default;
 
-    // Writes the next bytes. Throws std::system_error, Cancelled.
+    // Writes the next bytes. Throws SystemError, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
 
     // Writes anywhere in the piece, instead of write(). Several threads may call it at once. Requires

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "cleave/error.h"
 #include "cleave/output.h"
 #include "io/fd.h"
 
@@ -45,7 +46,7 @@ bool Trust::has_folder(int at, const std::string& name, const std::string& shown
         require_folder(status.st_uid, is_link ? 0 : status.st_mode, shown);
         if (!is_link) break;
     }
-    if (!S_ISDIR(status.st_mode)) throw std::system_error(ENOTDIR, std::generic_category(), shown);
+    if (!S_ISDIR(status.st_mode)) throw SystemError(ENOTDIR, std::generic_category(), shown);
     return true;
 }
 

@@ -29,7 +29,7 @@ public:
     // Whether the folder exists. `name` is relative to the directory with the descriptor `at`; `shown` is its path in
     // messages. Throws OutputError if a user who may not read the input (with rules: any other user) owns the folder or
     // a link that leads to it, or can write to it but not to the output folder, unless it is sticky. Throws
-    // std::system_error, also for anything but a folder.
+    // SystemError, also for anything but a folder.
     bool has_folder(int at, const std::string& name, const std::string& shown) const;
 
 private:

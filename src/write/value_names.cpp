@@ -22,7 +22,7 @@
 // on purpose, are told apart in step 4.
 //
 // Step 4 takes 16 to 32 bytes per key while it runs. The time is linear in the bytes of the values.
-#include "cleave/value_names.h"
+#include "write/value_names.h"
 
 #define XXH_INLINE_ALL  // compiles the hash in; no library is linked
 #include <xxhash.h>
@@ -33,6 +33,7 @@
 #include "base/ascii.h"
 #include "base/equal_names.h"
 #include "base/utf8.h"
+#include "cleave/error.h"
 
 namespace cleave {
 namespace {
@@ -148,7 +149,7 @@ std::vector<std::string> joined_values(std::size_t count, const KeyValues& value
 std::vector<std::string> folder_starts(const std::vector<std::string>& columns) {
     std::vector<std::string> starts;
     for (const std::string& column : columns) {
-        if (column.empty()) throw std::invalid_argument("a column without a name cannot be the name of a folder");
+        if (column.empty()) throw ArgumentError("a column without a name cannot be the name of a folder");
         GrowingName name;
         name.append_value(column, "");
         name.append('=');
@@ -198,7 +199,7 @@ void number_equal_names(std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<std::string> value_names(std::size_t count, const KeyValues& value, const ValueNameOptions& options) {
-    if (options.columns.empty()) throw std::invalid_argument("names of values need a column");
+    if (options.columns.empty()) throw ArgumentError("names of values need a column");
     if (options.hive) return folders(count, value, options.columns);
     std::vector<std::string> names = joined_values(count, value, options.columns.size());
     number_equal_names(names);

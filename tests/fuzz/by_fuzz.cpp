@@ -37,12 +37,12 @@ Policy make_policy(Choices& choices, const std::vector<std::size_t>& columns) {
     by.columns.origin = "--by";
     by.is_delimiter_given = by.is_header_given = true;
     by.accepts_missing = !choices.one_in(4);
-    if (choices.one_in(4)) by.max_keys = 1 + choices.below(8);
+    if (choices.one_in(4)) by.max_values = 1 + choices.below(8);
     policy.header = choices.header_mode();
     const std::size_t kind = choices.below(5);
     if (kind == 0) by.buckets = 1 + choices.below(20);
     if (kind == 1 || kind == 2) policy.records = 1 + choices.below(4);
-    if (kind == 2 || kind == 3) policy.size = 1 + choices.below(100);
+    if (kind == 2 || kind == 3) policy.max_bytes = 1 + choices.below(100);
     return policy;
 }
 
@@ -68,9 +68,9 @@ void expect_stop(const RecordIndex& index, const Case& made, const KeyedRecords&
     try {
         const PlanByValue plan(index, made.policy);
         ADD_FAILURE() << "no fault";
-    } catch (const KeyLimitError& error) {
+    } catch (const ValueLimitError& error) {
         EXPECT_FALSE(stop.is_missing);
-        EXPECT_EQ(error.max_keys(), made.policy.by->max_keys);
+        EXPECT_EQ(error.max_values(), made.policy.by->max_values);
     } catch (const InputError& error) {
         EXPECT_TRUE(stop.is_missing);
         ASSERT_TRUE(error.place());

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "choices.h"
-#include "cleave/arrow.h"
+#include "cleave/experimental/arrow.h"
 #include "csv_mutator.h"
 #include "field_reference.h"
 #include "inputs.h"

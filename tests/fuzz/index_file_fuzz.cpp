@@ -94,7 +94,7 @@ void fuzz(Choices choices) {
     const auto index = IndexFile::open(file, dialect);
     ASSERT_TRUE(index);
     Execution execution;
-    execution.index = index.get();
+    execution.index = index;
     try {
         ask(index_records(file, dialect, execution), text.size());
     } catch (const InputChangedError&) {  // the index is wrong

@@ -53,7 +53,7 @@ void fuzz(Choices choices) {
         if (!pieces.empty()) expect_names(namer, name_template, pieces);
     } catch (const std::invalid_argument&) {
         return;
-    } catch (const std::overflow_error&) {
+    } catch (const IndexWidthError&) {
         EXPECT_FALSE(count);
     }
 }

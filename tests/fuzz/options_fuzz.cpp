@@ -27,15 +27,15 @@ std::vector<std::string> words_of(const std::string& text) {
 
 void expect_policy(const Arguments& arguments) {
     const Policy& policy = arguments.policy;
-    for (const auto& limit : {policy.records, policy.size, policy.pieces}) {
+    for (const auto& limit : {policy.records, policy.max_bytes, policy.pieces}) {
         EXPECT_NE(limit, 0U);
     }
-    EXPECT_FALSE(policy.pieces && (policy.records || policy.size));
+    EXPECT_FALSE(policy.pieces && (policy.records || policy.max_bytes));
     const bool has_plan = !arguments.plan.empty();
     const bool must_cut =
         arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets || arguments.verb == Verb::kPlan;
     const bool may_cut = must_cut || arguments.verb == Verb::kCat;
-    const bool cuts = policy.pieces || policy.records || policy.size || policy.by || has_plan;
+    const bool cuts = policy.pieces || policy.records || policy.max_bytes || policy.by || has_plan;
     EXPECT_TRUE(cuts ? may_cut : !must_cut);
     if (arguments.verb == Verb::kCat) {
         EXPECT_EQ(policy.pieces || has_plan, arguments.cat_piece > 0);
@@ -51,7 +51,7 @@ void expect_usable(const Arguments& arguments) {
         const Dialect dialect = settle_dialect(arguments.dialect, bytes_of("a,b;c\td\n"), name).dialect;
         EXPECT_EQ(dialect_fault(dialect), std::nullopt) << name;
     }
-    EXPECT_GE(arguments.execution.threads, 1U);
+    EXPECT_GE(arguments.execution.thread_count(), 1U);
     EXPECT_GE(arguments.execution.block_size, 64U);
     EXPECT_LE(arguments.execution.block_size, kMaxBlockSize);
     EXPECT_FALSE(arguments.inputs.empty() && arguments.output.manifest.empty());

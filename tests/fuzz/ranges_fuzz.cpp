@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "choices.h"
-#include "cleave/range_plan.h"
+#include "cleave/experimental/range_plan.h"
 #include "csv_mutator.h"
 #include "range_check.h"
 #include "ranges/range_machine.h"

@@ -38,7 +38,7 @@ Policy make_policy(Choices& choices, std::size_t head_size) {
         policy.pieces = 1 + choices.below(100);
     } else {
         if (kind % 3 != 0) policy.records = 1 + (choices.one_in(4) ? choices.below(300) : choices.below(8));
-        if (kind % 3 != 1) policy.size = 1 + choices.below(200) + (choices.one_in(2) ? head_size : 0);
+        if (kind % 3 != 1) policy.max_bytes = 1 + choices.below(200) + (choices.one_in(2) ? head_size : 0);
     }
     if (choices.one_in(4)) policy.alignment = 1 + choices.below(64);
     return policy;

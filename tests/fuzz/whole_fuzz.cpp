@@ -31,7 +31,7 @@ struct Case {
     Job job;
     Dialect dialect;  // for the job, sniffed or not
     Source source;
-    bool accepts_open_quote;
+    bool allow_open_quote;
     std::array<std::size_t, 2> part_sizes{};  // for a stream
     std::size_t text_at;
     std::string text;
@@ -46,7 +46,7 @@ Policy make_policy(Choices& choices) {
         if (kind == 4) policy.balance = Balance::kRecords;
     } else {
         if (kind != 0) policy.records = 1 + choices.below(20);
-        if (kind != 1) policy.size = 20 + choices.below(100);
+        if (kind != 1) policy.max_bytes = 20 + choices.below(100);
     }
     return policy;
 }
@@ -68,7 +68,7 @@ Case make_case(Choices& choices) {
                           : std::array{Passes::kAuto, Passes::kOne, Passes::kTwo}[choices.below(3)];
     made.job.output.checksum = choices.one_in(2);
     if (choices.one_in(8)) made.job.output.compression = {Compression::kGzip, 1};
-    made.accepts_open_quote = choices.one_in(2);
+    made.allow_open_quote = choices.one_in(2);
     for (std::size_t& size : made.part_sizes) size = 1 + choices.below(100);
     made.text_at = choices.taken();
     made.text = choices.text(kMaxTextSize);
@@ -101,8 +101,8 @@ public:
             outcome.plan.pieces.push_back(piece);
             outcome.results.push_back(result);
         });
-        if (made.accepts_open_quote) watcher.accept_open_quote();
         Job job = made.job;
+        job.allow_open_quote = made.allow_open_quote;
         job.output.names = out_.path("{i:4}");
         job.output.manifest = out_.path("manifest");
         try {
@@ -198,7 +198,7 @@ void fuzz(Choices choices) {
     try {
         const Outcome outcome = runner.run(made);
         EXPECT_TRUE(check.has_plan());
-        EXPECT_TRUE(made.accepts_open_quote || !reading.open_quote());
+        EXPECT_TRUE(made.allow_open_quote || !reading.open_quote());
         EXPECT_EQ(outcome.report.sniffed.dialect, made.dialect);
         EXPECT_EQ(outcome.report.findings.records, reading.starts.size());
         EXPECT_EQ(outcome.report.findings.open_quote, reading.open_quote());
@@ -208,7 +208,7 @@ void fuzz(Choices choices) {
         expect_pieces(made, outcome);
         expect_manifest(made, outcome);
     } catch (const OpenQuoteError&) {
-        EXPECT_FALSE(made.accepts_open_quote);
+        EXPECT_FALSE(made.allow_open_quote);
         EXPECT_TRUE(reading.open_quote());
     } catch (const HeaderSizeError&) {
         EXPECT_FALSE(check.has_plan());

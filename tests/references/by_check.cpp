@@ -57,7 +57,7 @@ std::optional<Stop> first_stop(const KeyedRecords& all, const ByValue& by) {
     for (std::size_t r = all.body; r < all.keys.size(); ++r) {
         if (all.lacks[r] && !by.accepts_missing) return Stop{r, true};
         keys.insert(all.keys[r]);
-        if (!by.buckets && keys.size() > by.max_keys) return Stop{r, false};
+        if (!by.buckets && keys.size() > by.max_values) return Stop{r, false};
     }
     return std::nullopt;
 }
@@ -76,7 +76,7 @@ std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedR
         const std::uint64_t size = all.begins[r + 1] - begin;
         const auto cap = [&](std::uint64_t number) {
             const std::uint64_t header = header_size_in(policy.header, number, header_size);
-            return !policy.size ? UINT64_MAX : *policy.size < header ? 0 : *policy.size - header;
+            return !policy.max_bytes ? UINT64_MAX : *policy.max_bytes < header ? 0 : *policy.max_bytes - header;
         };
         std::optional<std::size_t> at;
         if (policy.by->buckets) {

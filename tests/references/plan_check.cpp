@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cleave/mapping_guard.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
@@ -69,7 +70,7 @@ private:
 std::string describe(const Policy& policy) {
     std::string text = std::array{"repeat", "first", "drop", "none"}[static_cast<std::size_t>(policy.header)];
     if (policy.records) text += ", records " + std::to_string(*policy.records);
-    if (policy.size) text += ", size " + std::to_string(*policy.size);
+    if (policy.max_bytes) text += ", size " + std::to_string(*policy.max_bytes);
     if (policy.pieces) text += ", pieces " + std::to_string(*policy.pieces);
     if (policy.balance == Balance::kRecords) text += ", equal records";
     if (policy.together) text += ", together " + policy.together->column.text;
@@ -112,7 +113,8 @@ Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Polic
 
 Plan plan_in_order(const std::string& text, const Dialect& dialect, const Policy& policy) {
     const TemporaryDirectory directory;
-    Input input = Input::open(directory.write("in.csv", text));
+    const MappingGuard guard;
+    Input input = Input::open(directory.write("in.csv", text), nullptr, Access::kMapped);
     EXPECT_TRUE(input.is_mapped());
     return plan_of_stream(input, text, dialect, Execution{}, policy).plan;
 }
@@ -182,7 +184,7 @@ void PlanCheck::expect_limits(const Piece& piece) const {
     SCOPED_TRACE(printed(piece));
     ASSERT_GT(piece.records, 0U);
     const auto exceeds_size = [&](std::uint64_t length) {
-        return policy_.size && header_in(piece.number) + length > *policy_.size;
+        return policy_.max_bytes && header_in(piece.number) + length > *policy_.max_bytes;
     };
     const auto exceeds_records = [&](std::uint64_t records) { return policy_.records && records > *policy_.records; };
     EXPECT_FALSE(exceeds_records(piece.records));
@@ -256,7 +258,9 @@ std::vector<std::uint64_t> PlanCheck::aligned_starts(std::uint64_t number, std::
 // Where the limits make the piece end, found by trying one record after another until one does not fit.
 std::uint64_t PlanCheck::aligned_end(const Piece& piece) const {
     const std::uint64_t header = header_in(piece.number);
-    const auto fits = [&](std::uint64_t end) { return !policy_.size || header + (end - piece.start) <= *policy_.size; };
+    const auto fits = [&](std::uint64_t end) {
+        return !policy_.max_bytes || header + (end - piece.start) <= *policy_.max_bytes;
+    };
     const std::uint64_t first_record = piece.first_record - 1 + body_.record;
     std::uint64_t end = piece.start;
     for (std::uint64_t records = 0; end < reading_.size; ++records) {
@@ -272,7 +276,7 @@ std::uint64_t PlanCheck::aligned_end(const Piece& piece) const {
     // The size limit ends the piece. Some of the size may be given up for alignment.
     std::uint64_t best = end;
     for (const std::uint64_t start : aligned_starts(piece.number + 1, piece.start + 1, end)) {
-        if (header + (start - piece.start) + *policy_.size / 100 >= *policy_.size) best = start;
+        if (header + (start - piece.start) + *policy_.max_bytes / 100 >= *policy_.max_bytes) best = start;
     }
     return best;
 }
@@ -290,7 +294,8 @@ void PlanCheck::expect_aligned(const Plan& plan) const {
             EXPECT_EQ(piece.start, aligned.empty() ? reading_.at_or_after(target).offset : aligned.front());
         } else {
             EXPECT_EQ(piece.start + piece.length, aligned_end(piece));
-            EXPECT_TRUE(!policy_.size || header_in(piece.number) + piece.length <= *policy_.size || piece.records <= 1);
+            EXPECT_TRUE(!policy_.max_bytes || header_in(piece.number) + piece.length <= *policy_.max_bytes ||
+                        piece.records <= 1);
         }
     }
     if (policy_.pieces) {
@@ -303,7 +308,7 @@ Policy random_limits(Random& random, std::size_t largest_size) {
     policy.header = kHeaderModes[random.below(4)];
     const std::size_t kind = random.below(3);
     if (kind != 0) policy.records = 1 + random.below(random.chance(50) ? 4 : 100);
-    if (kind != 1) policy.size = 1 + random.below(random.chance(50) ? 100 : largest_size);
+    if (kind != 1) policy.max_bytes = 1 + random.below(random.chance(50) ? 100 : largest_size);
     return policy;
 }
 

@@ -56,7 +56,7 @@ public:
                                                                       : header_records(text, dialect))) {}
 
     // Whether there is a plan: there is none if a repeated header is larger than the size limit.
-    bool has_plan() const { return !policy_.size || header_in(2) <= *policy_.size; }
+    bool has_plan() const { return !policy_.max_bytes || header_in(2) <= *policy_.max_bytes; }
     // Expects both ways of planning to refuse the policy, and a stream's sink to get no piece.
     void expect_refusal() const;
     // Pieces tile the body and end at boundaries. Each obeys the limits, and could not have taken one more record.

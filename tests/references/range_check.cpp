@@ -7,8 +7,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "cleave/experimental/range_plan.h"
 #include "cleave/foreign.h"
-#include "cleave/range_plan.h"
 #include "kernels_under_test.h"
 #include "plan_check.h"
 #include "ranges/range_machine.h"
@@ -349,7 +349,7 @@ void check_refusals() {
     expect_error<std::invalid_argument>("compose: the dialects differ",
                                         [&] { compose(range(0, 5), range(5, 12, tab)); });
     Policy policy;
-    policy.size = 4;
+    policy.max_bytes = 4;
     expect_error<std::invalid_argument>("plan: this policy needs the data",
                                         [&] { plan_ranges(std::vector{range(0, 12)}, text.size(), policy); });
     Policy by_value;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cleave/dialect.h"
-#include "cleave/range_summary.h"
+#include "cleave/experimental/range_summary.h"
 #include "inputs.h"
 
 namespace cleave::test {

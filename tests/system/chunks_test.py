@@ -31,7 +31,7 @@ SIZE_IN_VALUE = re.compile(r"<<\s*(10|20|24|30)\b|\b(4096|4097|16'384|65'?536)\b
 def constants(source):
     """(constant, file) for each constant that looks like a size."""
     found = set()
-    for pattern in ("src/**/*.h", "src/**/*.cpp", "include/cleave/*.h"):
+    for pattern in ("src/**/*.h", "src/**/*.cpp", "include/cleave/**/*.h"):
         for path in glob.glob(os.path.join(source, pattern), recursive=True):
             with open(path, encoding="utf-8") as file:
                 text = file.read()

@@ -23,7 +23,7 @@ from verdicts import Failure, Inconclusive, Skip, Tally, check, need_tool  # noq
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
 PROGRAM = os.path.join(SOURCE, "examples", "ranges.cpp")
-NAMES = ["cleave", "libcleave-dev", "libcleave0"]
+NAMES = ["cleave", "libcleave-dev", "libcleave1"]
 INSTALL = ["apt-get", "install", "-y", "-q", "--no-install-recommends"]
 # Files that apt and ldconfig keep for any package.
 CACHES = ("var/cache/", "var/lib/apt/", "var/log/", "var/lib/dpkg/status-old", "var/lib/dpkg/diversions-old")
@@ -134,8 +134,13 @@ def field(package, name):
     return run("dpkg-deb", "-f", package, name).strip()
 
 
+def library_file(version):
+    """The library's file is named after the version of its interface, and then the rest of the version."""
+    return "libcleave.so.1." + version.split(".", 1)[1]
+
+
 def next_version(package, folder):
-    """Repacks the package with the patch version increased by one. The library's file is named after the version."""
+    """Repacks the package with the patch version increased by one."""
     old = field(package, "Version")
     new = "%s.%d" % (old.rpartition(".")[0], int(old.rpartition(".")[2]) + 1)
     tree = tempfile.mkdtemp(dir=folder)
@@ -145,12 +150,12 @@ def next_version(package, folder):
     with open(tree + "/DEBIAN/control", encoding="utf-8") as file:
         control = file.read()
     write(tree + "/DEBIAN/control", control.replace("Version: " + old, "Version: " + new).replace(
-        "libcleave0 (= %s)" % old, "libcleave0 (= %s)" % new))
-    for library in glob.glob(tree + "/usr/lib/*/libcleave.so." + old):
-        os.rename(library, library[:-len(old)] + new)
-        link = os.path.dirname(library) + "/libcleave.so.0"
+        "libcleave1 (= %s)" % old, "libcleave1 (= %s)" % new))
+    for library in glob.glob(tree + "/usr/lib/*/" + library_file(old)):
+        os.rename(library, os.path.join(os.path.dirname(library), library_file(new)))
+        link = os.path.dirname(library) + "/libcleave.so.1"
         os.remove(link)
-        os.symlink("libcleave.so." + new, link)
+        os.symlink(library_file(new), link)
     run("dpkg-deb", "--root-owner-group", "-b", tree, folder)
     shutil.rmtree(tree)
     return new
@@ -176,7 +181,7 @@ def build_program(root):
     """A program linked with the shared library."""
     flags = root.run("pkg-config", "--cflags", "--libs", "cleave").split()
     root.run("c++", "-std=c++20", "ranges.cpp", "-o", "ranges", *flags)
-    check("[libcleave.so.0]" in root.run("readelf", "-d", "ranges"), "the program needs libcleave.so.0")
+    check("[libcleave.so.1]" in root.run("readelf", "-d", "ranges"), "the program needs libcleave.so.1")
 
 
 def check_program(root):
@@ -192,7 +197,7 @@ def packages_come_and_go(folder, architecture):
             shutil.copy(file, root.work)
         shutil.copy("/etc/resolv.conf", root.folder + "/etc/resolv.conf")
         needed = ", ".join(field(package, "Depends") for package in packages.values())
-        needed = ", ".join(part for part in needed.split(", ") if not part.startswith("libcleave0"))
+        needed = ", ".join(part for part in needed.split(", ") if not part.startswith("libcleave1"))
         run_or_open("chroot", root.folder, "apt-get", "update", "-q")
         root.run("apt-get", "satisfy", "-y", "-q", "--no-install-recommends", "g++, pkgconf, " + needed)
         before = root.files()
@@ -201,7 +206,7 @@ def packages_come_and_go(folder, architecture):
 
         root.run(*INSTALL, inside["cleave"])
         check_command(root, version)   # it does not need any of the other packages
-        root.run(*INSTALL, inside["libcleave-dev"], inside["libcleave0"])
+        root.run(*INSTALL, inside["libcleave-dev"], inside["libcleave1"])
         check(root.run("dpkg", "--verify", *NAMES) == "", "the installed files are those of the packages")
         build_program(root)
         check_program(root)
@@ -212,8 +217,8 @@ def packages_come_and_go(folder, architecture):
         root.run(*INSTALL, *("./next/" + name for name in upgrades))
         check_command(root, newer["cleave"])
         check_program(root)   # built before the upgrade
-        libraries = [os.path.basename(path) for path in root.files() if "/libcleave.so.0." in path]
-        check(libraries == ["libcleave.so." + newer["libcleave0"]], "one library stays, not %s" % libraries)
+        libraries = [os.path.basename(path) for path in root.files() if "/libcleave.so.1." in path]
+        check(libraries == [library_file(newer["libcleave1"])], "one library stays, not %s" % libraries)
 
         root.run("apt-get", "remove", "-y", "-q", *NAMES)
         check("libcleave" not in root.run("ldconfig", "-p"), "the loader has forgotten the library")

@@ -68,24 +68,21 @@ class Examples:
         """Pieces are the same as the command's"""
         for number, (name, path, stdin) in enumerate(self.ways()):
             template = os.path.join(self.scratch, "%s%d.{i}.csv")
-            unmapped = output(self.program("split_unmapped"), path, "3", template % ("unmapped", number), stdin=stdin)
-            check(unmapped == "3 pieces\n", "pieces of a %s without a mapping: %r" % (name, unmapped))
             wanted = output(self.cleave, "split", "-n", "3", "-o", template %
                             ("want", number), "--print-names", self.plain)
             printed = output(self.program("split"), path, "3", template % ("got", number), stdin=stdin)
             check(printed == wanted.replace("want", "got"), "names of a %s: %r" % (name, printed))
             for piece in wanted.splitlines():
-                for other in ("got", "unmapped"):
-                    with open(piece, "rb") as a, open(piece.replace("want", other), "rb") as b:
-                        check(a.read() == b.read(), "%s of a %s, %s" % (piece, name, other))
+                with open(piece, "rb") as a, open(piece.replace("want", "got"), "rb") as b:
+                    check(a.read() == b.read(), "%s of a %s" % (piece, name))
 
     def test_mapping(self):
-        """Of the two programs that split, one maps the file and the other does not"""
+        """A program with a guard that asks for a mapping gets one, and the other does not"""
         if run("sh", "-c", "strace -e trace=none true").returncode != 0:
             raise Skip("strace cannot be used here")
-        for name, wanted in [("split", True), ("split_unmapped", False)]:
-            done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, "2",
-                       os.path.join(self.scratch, name + "{i}.csv"),
+        for name, wanted, more in [("count", True, []),
+                                   ("split", False, ["2", os.path.join(self.scratch, "traced{i}.csv")])]:
+            done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, *more,
                        environment={"ASAN_OPTIONS": "detect_leaks=0"})  # the leak check uses ptrace, as strace does
             check(done.returncode == 0, "%s runs under strace: %s" % (name, done.stderr))
             check((self.plain in done.stderr.decode()) == wanted, "%s maps the file: %s" % (name, wanted))
@@ -97,8 +94,7 @@ class Examples:
         missing = os.path.join(self.scratch, "missing.csv")
         for path, part in [(wide, "UTF-16"), (unclosed, "quote"), (missing, "No such file")]:
             for name, more in [("ranges", ["4"]), ("plan", ["4"]), ("count", []),
-                               ("split", ["4", os.path.join(self.scratch, "never{i}.csv")]),
-                               ("split_unmapped", ["4", os.path.join(self.scratch, "never{i}.csv")])]:
+                               ("split", ["4", os.path.join(self.scratch, "never{i}.csv")])]:
                 done = run(self.program(name), path, *more)
                 check(done.returncode == 1 and part in done.stderr.decode() and not done.stdout,
                       "%s of %s fails: %d %s" % (name, path, done.returncode, done.stderr))

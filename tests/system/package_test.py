@@ -4,6 +4,7 @@ library from a program in another project. A build with CLEAVE_BUILD_SHARED, as 
 shared library, and programs are then linked with that too.
 
   package_test.py --build BUILD_DIRECTORY --cxx COMPILER
+  package_test.py --keep-symbols BUILD_DIRECTORY    renews the list of what the shared library exports
 """
 import argparse
 import glob
@@ -21,6 +22,8 @@ TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "dpkg-parsecha
          "file", "pkg-config", "mandoc", "nm", "readelf"]
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
+GUIDE = os.path.join(SOURCE, "doc", "guide", "library.md")
+SYMBOLS = os.path.join(SOURCE, "cmake", "libcleave.symbols")
 C_HEADER = os.path.join(SOURCE, "include", "cleave", "cleave_c.h")
 COMPLETIONS = {"bash": "usr/share/bash-completion/completions/cleave",
                "zsh": "usr/share/zsh/vendor-completions/_cleave",
@@ -34,9 +37,10 @@ LIBRARY_FILES = [r"usr/lib/{arch}/libcleave((_offload)?\.a|\.so)", r"usr/lib/{ar
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
                  r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
                  r"usr/share/doc/libcleave-dev/(copyright|changelog\.gz)"]
-SHARED_FILES = [r"usr/lib/{arch}/libcleave\.so\.0(\.[0-9]+\.[0-9]+)?", r"usr/share/lintian/overrides/libcleave0",
-                r"usr/share/doc/libcleave0/(copyright|changelog\.gz)"]
-HEADERS = {"usr/include/cleave/" + name for name in os.listdir(os.path.join(SOURCE, "include", "cleave"))}
+SHARED_FILES = [r"usr/lib/{arch}/libcleave\.so\.1(\.[0-9]+\.[0-9]+)?", r"usr/share/lintian/overrides/libcleave1",
+                r"usr/share/doc/libcleave1/(copyright|changelog\.gz)"]
+HEADERS = {"usr/" + os.path.relpath(path, SOURCE)
+           for path in glob.glob(os.path.join(SOURCE, "include", "**", "*.h"), recursive=True)}
 
 
 def run(*words, may_talk=False, **options):
@@ -57,7 +61,7 @@ def make_packages(build, packed):
     run("cpack", "--config", os.path.join(build, "CPackConfig.cmake"), "-G", "DEB", "-B", packed, umask=0o077,
         may_talk=True)
     found = {run("dpkg-deb", "-f", path, "Package").strip(): path for path in glob.glob(packed + "/*.deb")}
-    wanted = {"cleave", "libcleave-dev"} | ({"libcleave0"} if has_shared_library(build) else set())
+    wanted = {"cleave", "libcleave-dev"} | ({"libcleave1"} if has_shared_library(build) else set())
     check(set(found) == wanted, "the packages are %s, not %s" % (sorted(wanted), sorted(found)))
     return found
 
@@ -89,9 +93,9 @@ def files_below(root):
 
 def check_control(packages):
     version = field(packages["cleave"], "Version")
-    same = r"libcleave0 \(= %s\), " % re.escape(version) if "libcleave0" in packages else ""
+    same = r"libcleave1 \(= %s\), " % re.escape(version) if "libcleave1" in packages else ""
     wanted = {"cleave": ("utils", r"libc6 \(>= [0-9.]+\)"), "libcleave-dev": ("libdevel", same + "libc6-dev, .*"),
-              "libcleave0": ("libs", r"libc6 \(>= [0-9.]+\), .*\bzlib1g\b.*")}
+              "libcleave1": ("libs", r"libc6 \(>= [0-9.]+\), .*\bzlib1g\b.*")}
     for name, package in packages.items():
         section, depends = wanted[name]
         architecture = field(package, "Architecture")
@@ -100,16 +104,16 @@ def check_control(packages):
         check(re.fullmatch(depends, field(package, "Depends")), "what %s depends on" % name)
         check(re.fullmatch(r".+ <.+@.+>", field(package, "Maintainer")), name + " has a maintainer")
         check(len(field(package, "Description").splitlines()) > 1, name + " has a long description")
-    if "libcleave0" in packages:
-        shlibs = run("dpkg-deb", "-I", packages["libcleave0"], "shlibs")
-        check(shlibs.startswith("libcleave 0 libcleave0 (>= %s), libcleave0 (<< " % version), "the ABI of libcleave0")
+    if "libcleave1" in packages:
+        shlibs = run("dpkg-deb", "-I", packages["libcleave1"], "shlibs")
+        check(shlibs.startswith("libcleave 1 libcleave1 (>= %s), libcleave1 (<< " % version), "the ABI of libcleave1")
 
 
 def check_files(root, files, build):
     """`files`: the files of each package."""
     check(files["cleave"] == COMMAND_FILES, "the command's files are %s" % sorted(files["cleave"]))
     arch = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
-    for name, patterns in (("libcleave-dev", LIBRARY_FILES), ("libcleave0", SHARED_FILES)):
+    for name, patterns in (("libcleave-dev", LIBRARY_FILES), ("libcleave1", SHARED_FILES)):
         allowed = [pattern.replace("{arch}", arch) for pattern in patterns]
         unknown = {path for path in files.get(name, set()) - HEADERS
                    if not any(re.fullmatch(pattern, path) for pattern in allowed)}
@@ -119,7 +123,7 @@ def check_files(root, files, build):
         check(stat.S_IMODE(os.lstat(folder).st_mode) == 0o755, "mode 755 of " + folder)
         for name in names:
             path = os.path.join(folder, name)
-            if re.fullmatch(r"libcleave\.so(\.0)?", name):
+            if re.fullmatch(r"libcleave\.so(\.1)?", name):
                 check(os.path.islink(path) and os.path.exists(path), path + " leads to the shared library")
                 continue
             mode = 0o755 if folder.endswith("/bin") else 0o644
@@ -131,17 +135,60 @@ def check_files(root, files, build):
                     check(place.encode() not in text, "%s names no path of the build" % path)
 
 
-def check_exports(root):
-    """The shared library exports names in the namespace cleave, and no others."""
-    library = glob.glob(root + "/usr/lib/*/libcleave.so.0")[0]
-    check("[libcleave.so.0]" in run("readelf", "-d", library), "the name in the library is libcleave.so.0")
+def check_exports(root, build):
+    """The shared library exports names in the namespace cleave, and no others. Of the classes that public headers
+    define, it exports everything that the static library has."""
+    library = glob.glob(root + "/usr/lib/*/libcleave.so.1")[0]
+    check("[libcleave.so.1]" in run("readelf", "-d", library), "the name in the library is libcleave.so.1")
     names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
     with open(C_HEADER) as file:
         declared = set(re.findall(r"\b(cleave_\w+)\(", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)))
     in_c = {name for name in names if name.startswith("cleave_")}
     check(in_c == declared, "the C interface is exported: %s" % sorted(in_c ^ declared))
-    others = [name for name in names if not re.match(r"_Z(N|NK|GVN|TIN|TSN|TVN)6cleave", name) and name not in in_c]
+    others = [name for name in names if not re.match(r"_Z(NK?[RO]?|GVN|TIN|TSN|TVN)6cleave", name) and name not in in_c]
     check(not others, "no other name outside of the namespace is exported: %s" % others[:3])
+    with open(SYMBOLS) as file:
+        kept = set(file.read().splitlines())
+    there = public_names(library, "-D")
+    members = {name for name in public_names(os.path.join(build, "libcleave.a"))
+               if re.match(r"cleave::[A-Z]\w*::(~?\w+|operator[^(]+)[([]", name)}
+    hidden = members - there
+    check(not hidden, "all members are exported: %s" % sorted(hidden)[:5])
+    check(there == kept, "the exports are those in libcleave.symbols: gone %s, new %s"
+          % (sorted(kept - there)[:5], sorted(there - kept)[:5]))
+
+
+def public_names(library, *options):
+    """What the library defines itself and a public header declares, in C++'s notation. Two kinds are left out: weak
+    definitions, which are inline functions and the like, and depend on the compiler; and the members of classes that
+    public headers only name, such as Input::Impl, which no program can call."""
+    lines = run("nm", *options, "--demangle", "--defined-only", library, may_talk=True).splitlines()
+    found = (re.match(r"[0-9a-f]+ ([A-Z]) (.*)$", line) for line in lines)
+    names = {match.group(2) for match in found if match and match.group(1) not in "WV"}
+    texts = []
+    for path in HEADERS:
+        with open(os.path.join(SOURCE, os.path.relpath(path, "usr"))) as file:
+            texts.append(file.read())
+    classes = set(re.findall(r"\b(?:class|struct) (\w+)(?: final)?(?: : [^{;]*)? \{", "\n".join(texts)))
+
+    def is_declared(name):
+        scopes = re.sub(r"<[^<>]*>", "", name.split("(")[0]).split()[-1].split("::")[1:-1]
+        return all(scope in classes or scope == "offload" for scope in scopes)
+
+    return {name for name in names if is_declared(name)}
+
+
+def keep_symbols(build):
+    with open(SYMBOLS, "w") as file:
+        file.writelines(name + "\n" for name in sorted(public_names(os.path.join(build, "libcleave.so"), "-D")))
+
+
+def code_of_guide(after, language):
+    """The first block in that language after the text."""
+    with open(GUIDE) as file:
+        text = file.read()
+    return re.search(r"```%s\n(.*?)```" % language, text[text.index(after):], re.S).group(1)
+
 
 
 def check_command(root):
@@ -203,18 +250,39 @@ def build_by_offload_module(root, folder, cxx):
     return build_by_pkg_config(root, folder, cxx, "cleave-offload")
 
 
+def check_plain_compiler(build, folder, cxx):
+    """The compiler's command line in the guide builds the program at its top."""
+    place = os.path.join(folder, "plain")
+    os.mkdir(place)
+    with open(os.path.join(place, "main.cpp"), "w") as file:
+        file.write(code_of_guide("One call opens", "cpp"))
+    for name, target in (("include", os.path.join(SOURCE, "include")), ("build", os.path.join(place, "built"))):
+        os.symlink(target, os.path.join(place, name))
+    os.mkdir(os.path.join(place, "built"))
+    os.symlink(build, os.path.join(place, "built", "release"))
+    words = code_of_guide("**g++ alone**", "sh").split()
+    check(words[0] == "g++", "the line begins with g++")
+    run(cxx, *words[1:], cwd=place)
+    printed = run(os.path.join(place, "app"), INPUT)
+    check(printed.startswith("1: 1750 records, bytes 60 to "), "the program of the guide prints %r" % printed)
+
+
 def is_shared(program):
-    return "[libcleave.so.0]" in run("readelf", "-d", program)
+    return "[libcleave.so.1]" in run("readelf", "-d", program)
 
 
 def check_embedding(folder, cxx):
-    """A project that adds this one as a subdirectory gets only the library, and does not need what only the rest
-    needs."""
+    """A project that adds this one by FetchContent, as in the guide, gets only the library, and does not need what only
+    the rest needs."""
     project, build = os.path.join(folder, "embedding"), os.path.join(folder, "embedded")
     os.mkdir(project)
     with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
         file.write("cmake_minimum_required(VERSION 3.25)\nproject(embedding LANGUAGES CXX)\n"
-                   "add_subdirectory(%s cleave)\n" % SOURCE)
+                   "add_executable(app main.cpp)\n" + code_of_guide("**CMake, from source.**", "cmake"))
+    with open(os.path.join(project, "main.cpp"), "w") as file:
+        file.write(code_of_guide("One call opens", "cpp"))
+    os.mkdir(os.path.join(project, "third_party"))
+    os.symlink(SOURCE, os.path.join(project, "third_party", "cleave"))
     absent = ["--no-warn-unused-cli", "-D", "CMAKE_CXX_COMPILER=" + cxx]
     for package in ("fmt", "GTest", "benchmark"):
         absent += ["-D", "CMAKE_DISABLE_FIND_PACKAGE_%s=ON" % package]
@@ -223,6 +291,9 @@ def check_embedding(folder, cxx):
     check(any(name.endswith("/libcleave.a") for name in made), "the embedded project has the library")
     others = [name for name in made if re.search(r"src/cli|tests/|bench/|(^|/)cleave$|changelog", name)]
     check(not others, "the embedded project has the library alone, not " + ", ".join(others[:3]))
+    # To build the library would take minutes: the program compiles, and is linked with it.
+    run("ninja", "-C", build, "CMakeFiles/app.dir/main.cpp.o")
+    check("libcleave.a" in run("ninja", "-C", build, "-t", "query", "app"), "the program is linked with the library")
 
 
 def packages_are_whole(build, cxx):
@@ -237,10 +308,11 @@ def packages_are_whole(build, cxx):
         check_control(packages)
         check_files(root, {name: unpack(package, root) for name, package in packages.items()}, build)
         offsets = check_command(root)
+        check_plain_compiler(build, folder, cxx)
         # How to build a program, and whether the result needs the shared library.
         builds = [(build_by_cmake, False), (build_by_offload_module, False), (build_by_pkg_config, False)]
-        if "libcleave0" in packages:
-            check_exports(root)
+        if "libcleave1" in packages:
+            check_exports(root, build)
             builds[2:] = [(build_by_pkg_config, True), (build_with_shared, True)]
         libraries = ":".join(glob.glob(root + "/usr/lib/*"))
         # The library contains all kernels.
@@ -256,16 +328,19 @@ def packages_are_whole(build, cxx):
 
 
 def embedding_gets_the_library(cxx):
-    """A project that adds this one as a subdirectory gets only the library"""
+    """A project that adds this one with FetchContent gets only the library"""
     with tempfile.TemporaryDirectory() as folder:
         check_embedding(folder, cxx)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True, type=os.path.realpath)
-    parser.add_argument("--cxx", required=True)
+    parser.add_argument("--build", type=os.path.realpath)
+    parser.add_argument("--cxx")
+    parser.add_argument("--keep-symbols", type=os.path.realpath)
     arguments = parser.parse_args()
+    if arguments.keep_symbols:
+        return keep_symbols(arguments.keep_symbols)
     tally = Tally()
     tally.run(packages_are_whole.__doc__, lambda: packages_are_whole(arguments.build, arguments.cxx))
     tally.run(embedding_gets_the_library.__doc__, lambda: embedding_gets_the_library(arguments.cxx))

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "array.h"
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/machine_profile.h"
 
 namespace {
 

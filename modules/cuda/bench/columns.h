@@ -19,7 +19,7 @@ struct DeviceMask {
     std::int32_t rows = 0;
 };
 
-// Whether the value is the text, byte for byte. 0 for a null. This and the functions below throw std::invalid_argument
+// Whether the value is the text, byte for byte. 0 for a null. This and the functions below throw ArgumentError
 // if the text has more than 60 bytes.
 DeviceMask equals(Device& device, const StringsView& column, std::string_view text);
 // Whether the value has any bytes. 0 for a null.

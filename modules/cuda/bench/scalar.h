@@ -4,9 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string_view>
 
+#include "cleave/error.h"
 #include "cuda/strings.h"
 #include "cuda/text.h"
 
@@ -25,9 +25,9 @@ struct Scalar {
     std::uint32_t words[kMaxSize / 4] = {};  // its bytes, little-endian, padded with zeros
 
     Scalar() = default;
-    // Throws std::invalid_argument if the text is longer than kMaxSize bytes.
+    // Throws ArgumentError if the text is longer than kMaxSize bytes.
     explicit Scalar(std::string_view text) : size(static_cast<std::uint32_t>(text.size())) {
-        if (text.size() > kMaxSize) throw std::invalid_argument("a text for a device may have 60 bytes");
+        if (text.size() > kMaxSize) throw ArgumentError("a text for a device may have 60 bytes");
         for (std::size_t i = 0; i < text.size(); ++i) {
             words[i / 4] |= std::uint32_t{static_cast<std::uint8_t>(text[i])} << 8 * (i % 4);
         }

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cleave/experimental/offload.h"
 #include "cleave/kernel.h"
-#include "cleave/offload.h"
 #include "cleave/stage.h"
 #include "offload/device.h"
 #include "stage/device_stage.h"

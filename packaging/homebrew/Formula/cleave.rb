@@ -5,7 +5,7 @@
 class Cleave < Formula
   desc "Cuts CSV files at record boundaries"
   homepage "https://cleave.invalid/"
-  url "https://cleave.invalid/releases/0.1.0/cleave-0.1.0.tar.gz"
+  url "https://cleave.invalid/releases/0.2.0/cleave-0.2.0.tar.gz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "MIT"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cleave/arrow.h"
+#include "cleave/experimental/arrow.h"
 #include "cleave/kernel.h"
 
 namespace {

@@ -6,6 +6,8 @@
 // without JSON in between, and a plan of PIECES pieces is computed. The plan is right if each piece starts at the first
 // record start at or after its share of the bytes. A byte-by-byte scan finds where records start in one copy.
 #include <cleave/cleave.h>
+#include <cleave/experimental/range_plan.h>
+#include <cleave/experimental/range_summary.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "examine_check.h"
 #include "inputs.h"
 #include "kernels_under_test.h"
+#include "mapped_input.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
@@ -32,7 +33,7 @@ public:
             directory_.emplace();
             directory_->write("in.csv", text_);
         }
-        Input input = Input::open(directory_->path("in.csv"));
+        Input input = open_mapped(directory_->path("in.csv"));
         EXPECT_TRUE(input.is_mapped());
         judge_.expect(examine(input, dialect_, execution, max_listed_));
     }
@@ -40,7 +41,7 @@ public:
     void expect_streamed(const std::vector<std::size_t>& part_sizes) const {
         SCOPED_TRACE(testing::Message() << "streamed, " << shown_text());
         Pipe pipe(text_, part_sizes);
-        Input input = Input::open(pipe.path());
+        Input input = open_mapped(pipe.path());
         ASSERT_FALSE(input.is_mapped());
         judge_.expect(examine(input, dialect_, Execution{}, max_listed_));
     }
@@ -194,7 +195,7 @@ TEST(Examine, ListsTenRaggedRecordsUnlessToldOtherwise) {
     std::string text = "a,b\n";
     for (int i = 0; i < 25; ++i) text += i % 2 == 0 ? "1\n" : "1,2,3\n";
     const TemporaryDirectory directory;
-    Input input = Input::open(directory.write("in.csv", text));
+    Input input = open_mapped(directory.write("in.csv", text));
     const Ragged ten = examine(input, Dialect{}, {nullptr, 2, 7}).census.ragged;
     EXPECT_EQ(ten.count, 25U);
     ASSERT_EQ(ten.listed.size(), 10U);
@@ -263,7 +264,7 @@ TEST(Examine, CountsWhatPeopleWouldCount) {
                                              "3\n"                  // record 4 at byte 32: ends at byte 33
                                              "4,\"a\"b,c\n"         // record 5 at byte 34: a quote at 38, a comma at 40
                                              "5,a\rb");             // record 6 at byte 43: a CR
-    Input input = Input::open(path);
+    Input input = open_mapped(path);
     const Examination examination = examine(input, Dialect{}, Execution{});
     const Census& census = examination.census;
     EXPECT_EQ(census.records, 7U);

@@ -36,6 +36,7 @@
 #include "inputs.h"
 #include "io/fd.h"
 #include "jobs.h"
+#include "mapped_input.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
@@ -262,7 +263,7 @@ TEST_F(Signals, EndAWaitForInput) {
             const SilentPipe pipe;
             Cancellation cancellation;
             const SignalGuard guard(cancellation);
-            Input input = Input::open(pipe.path(), &cancellation);
+            Input input = open_mapped(pipe.path(), &cancellation);
             interrupt(signal, is_sent_here, at_once, [&] { EXPECT_THROW(input.read(), Cancelled); });
             EXPECT_THROW(input.peek(1), Cancelled);
         }
@@ -363,6 +364,7 @@ protected:
         job.passes = GetParam() == Way::kOnePass ? Passes::kOne : Passes::kTwo;
         job.execution.threads = threads;
         job.execution.block_size = std::size_t{64} << 10;
+        job.allow_open_quote = true;
         job.output.names = out_.path("{i}");
         if (has_manifest()) job.output.manifest = out_.path("manifest");
         return job;
@@ -371,7 +373,7 @@ protected:
     void run(const Cancellation& cancellation, unsigned threads, JobObserver& observer) {
         std::unique_ptr<Pipe> pipe;
         if (is_streamed()) pipe = std::make_unique<Pipe>(text_, std::vector<std::size_t>{4096});
-        Input input = Input::open(pipe ? pipe->path() : path_, &cancellation);
+        Input input = open_mapped(pipe ? pipe->path() : path_, &cancellation);
         run_job(input, job(threads), observer);
     }
 
@@ -476,13 +478,13 @@ TEST_F(Signals, EndTheCommandsOfAJob) {
         const std::string path = directory.write("in.csv", rows(kSize));
         Cancellation cancellation;
         const SignalGuard guard(cancellation);
-        Input input = Input::open(path, &cancellation);
+        Input input = open_mapped(path, &cancellation);
         Job job = by_pieces(4);
         job.execution.threads = 2;
         job.output.names = directory.path("{i}");
         job.output.filter = "cat > /dev/null; : > \"$FILE\"; exec sleep 1000";
+        job.allow_open_quote = true;
         Watcher watcher;
-        watcher.accept_open_quote();
         sigset_t before;
         ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &before), 0);
         interrupt(

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cleave/cancel.h"
-#include "cleave/column_stream.h"
+#include "cleave/experimental/column_stream.h"
 #include "inputs.h"
 
 namespace cleave::test {

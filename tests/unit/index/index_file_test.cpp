@@ -118,7 +118,7 @@ TEST_F(IndexFileTest, AnswersAsTheReference) {
                 const auto there = IndexFile::open(file, dialect);
                 ASSERT_TRUE(there);
                 Execution execution{&default_kernel(), 1, 1U << 20};
-                execution.index = there.get();
+                execution.index = there;
                 check.expect_answers(index_records(file, dialect, execution));
                 if (HasFailure()) return;
             }
@@ -310,7 +310,8 @@ TEST_F(IndexFileTest, AnotherDialectAndAnotherVersionAreNotUsed) {
     make(kText);
     Dialect semicolon;
     semicolon.delimiter = ';';
-    EXPECT_EQ(fault(semicolon), "it was made for another dialect");
+    EXPECT_EQ(fault(semicolon),
+              "it was made for a different dialect; cleave index with the options of this run makes it again");
     std::fstream file(index(), std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(8).put(2);
     file.close();
@@ -414,7 +415,7 @@ TEST_F(IndexFileTest, AnEntryThatFollowsNoTerminatorIsRefused) {
         const auto there = IndexFile::open(file, dialect);
         ASSERT_TRUE(there);
         Execution execution;
-        execution.index = there.get();
+        execution.index = there;
         const RecordIndex index = index_records(file, dialect, execution);
         Locator locator(index);
         if (each.is_good) {
@@ -560,7 +561,7 @@ TEST_F(IndexFileTest, GivesTheSamePlans) {
     const auto there = IndexFile::open(file, Dialect{});
     ASSERT_TRUE(there);
     Execution by_file;
-    by_file.index = there.get();
+    by_file.index = there;
     const RecordIndex scanned = index_records(again, Dialect{}, Execution{});
     const RecordIndex read = index_records(again, Dialect{}, by_file);
     EXPECT_TRUE(read.has_same_records(scanned));
@@ -574,7 +575,7 @@ TEST_F(IndexFileTest, GivesTheSamePlans) {
         Policy policy;
         if (i % 3 == 0) policy.pieces = 1 + random.below(200);
         if (i % 3 == 1) policy.records = 1 + random.below(20000);
-        if (i % 3 == 2) policy.size = 2000 + random.below(400'000);
+        if (i % 3 == 2) policy.max_bytes = 2000 + random.below(400'000);
         if (i % 3 != 1 && random.chance(50)) policy.alignment = kCloneAlignment;
         EXPECT_EQ(pieces_of(read, policy), pieces_of(scanned, policy)) << "round " << i;
     }

@@ -20,6 +20,7 @@
 #include "io/mapping.h"
 #include "io/stable_input.h"
 #include "jobs.h"
+#include "mapped_input.h"
 #include "pipe_input.h"
 
 namespace cleave::test {
@@ -31,7 +32,7 @@ using FaultDeathTest = ChangedInputTest;
 
 TEST_F(FaultTest, WhatATruncationTookIsZerosToTheEnd) {
     const std::string path = write();
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     fs::resize_file(path, 10 * kPage + 1);
     const auto bytes = input.bytes();
     EXPECT_EQ(bytes[20 * kPage + 5], 0);
@@ -47,7 +48,7 @@ TEST_F(FaultTest, WhatATruncationTookIsZerosToTheEnd) {
 
 TEST_F(FaultTest, ATruncatedInputIsAnErrorWhetherItIsReadOrNot) {
     const std::string path = write();
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     EXPECT_TRUE(input.is_unchanged());
     EXPECT_NO_THROW(input.throw_if_changed());
     fs::resize_file(path, kSize - 1);
@@ -74,7 +75,7 @@ TEST_F(FaultTest, AFileThatFailsIsAnErrorOfTheMedium) {
 TEST_F(FaultTest, ThreadsMayFaultAtOnce) {
     for (int round = 0; round < 20; ++round) {
         const std::string path = write();
-        const Input input = Input::open(path);
+        const Input input = open_mapped(path);
         fs::resize_file(path, 0);
         std::vector<std::jthread> threads;
         threads.reserve(4);
@@ -92,19 +93,19 @@ TEST_F(FaultTest, OneMappingFaultsAndTheOthersDoNot) {
     const std::string path = write();
     const Input other = Input::open(directory_.write("other.csv", rows(kSize)));
     {
-        const Input input = Input::open(path);
+        const Input input = open_mapped(path);
         fs::resize_file(path, 0);
         EXPECT_EQ(input.bytes()[0], 0);
         EXPECT_NO_THROW(other.blob().throw_if_lost());
     }
-    const Input again = Input::open(write());
+    const Input again = open_mapped(write());
     EXPECT_NO_THROW(again.blob().throw_if_lost());
     EXPECT_TRUE(again.is_unchanged() && other.is_unchanged());
 }
 
 TEST_F(FaultTest, ErrnoIsKept) {
     const std::string path = write();
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     fs::resize_file(path, 0);
     errno = EDOM;
     const int byte = input.bytes()[0];
@@ -116,7 +117,7 @@ TEST_F(FaultTest, AScanOfATruncatedInputIsAnError) {
     const std::string path = write(rows(kSize - 2) + "\"");  // if nothing is lost, a quote is never closed
     for (const std::size_t size : {kSize - 1, kPage, std::size_t{0}}) {
         write(rows(kSize));
-        Input input = Input::open(path);
+        Input input = open_mapped(path);
         fs::resize_file(path, size);
         expect_throw<InputChangedError>(kTruncated, [&] { scan(input, Dialect{}, Execution{nullptr, 2, kPage}); });
     }
@@ -131,11 +132,11 @@ TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
     // read the bytes.
     for (const bool early : {true, false}) {
         write();
-        Input input = Input::open(path);
+        Input input = open_mapped(path);
         Watcher watcher([&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 3) fs::resize_file(path, 0);
         });
-        watcher.accept_open_quote();
+        job.allow_open_quote = true;
         if (early) watcher.on_found = [&](const Findings&) { fs::resize_file(path, 0); };
         expect_throw<InputChangedError>(kTruncated, [&] { run_job(input, job, watcher); });
         EXPECT_TRUE(out.files().empty());
@@ -144,7 +145,7 @@ TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
 
 TEST_F(FaultDeathTest, WithoutAGuardItIsAsEver) {
     const std::string path = write();
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     fs::resize_file(path, 0);
     EXPECT_DEATH(std::exit(input.bytes()[0]), "");
     { const MappingGuard guard; }
@@ -205,21 +206,21 @@ TEST_F(ChangedInputTest, APlanWithoutAGuardIsNoSignal) {
 TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
     const std::string path = write();
     std::vector<Input> inputs;
-    while (inputs.size() < Mapping::kMaxCount) inputs.push_back(Input::open(path));
+    while (inputs.size() < Mapping::kMaxCount) inputs.push_back(open_mapped(path));
     EXPECT_TRUE(inputs.back().is_mapped());
-    Input stream = Input::open(path);
+    Input stream = open_mapped(path);
     EXPECT_FALSE(stream.is_mapped());
     EXPECT_EQ(scan(stream, Dialect{}, Execution{}).size, kSize);
     inputs.pop_back();
-    EXPECT_TRUE(Input::open(path).is_mapped());
+    EXPECT_TRUE(open_mapped(path).is_mapped());
 
     // A file that is read as a stream reports the same changes.
-    inputs.push_back(Input::open(path));
-    stream = Input::open(path);
+    inputs.push_back(open_mapped(path));
+    stream = open_mapped(path);
     ASSERT_FALSE(stream.is_mapped());
     fs::resize_file(path, kSize - 1);
     expect_throw<InputChangedError>(kTruncated, [&] { scan(stream, Dialect{}, Execution{}); });
-    stream = Input::open(path);
+    stream = open_mapped(path);
     overwrite(path, 0, "9");
     inputs.clear();
     expect_throw<InputChangedError>(kChanged, [&] { stream.spool(); });
@@ -228,16 +229,16 @@ TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
 TEST_F(ChangedInputTest, GrownOrRewritten) {
     const std::string path = write();
     {
-        const Input input = Input::open(path);
+        const Input input = open_mapped(path);
         overwrite(path, kSize, "1");
         expect_throw<InputChangedError>(kGrew, [&] { input.throw_if_changed(); });
     }
     {
-        const Input input = Input::open(path);
+        const Input input = open_mapped(path);
         overwrite(path, 0, "7");
         expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
     }
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     const auto time = fs::last_write_time(path);
     overwrite(path, 0, "8");
     fs::last_write_time(path, time);
@@ -257,7 +258,7 @@ void touch(const std::string& path) {
 
 TEST_F(ChangedInputTest, ATouchIsAcceptedOnceAndAWriteIsNot) {
     const std::string path = write();
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     EXPECT_FALSE(input.accept_touch());
     touch(path);
     EXPECT_FALSE(input.is_unchanged());
@@ -272,7 +273,7 @@ TEST_F(ChangedInputTest, ATouchIsAcceptedOnceAndAWriteIsNot) {
 // A touch while the results are compared makes another comparison necessary.
 TEST_F(ChangedInputTest, ATouchMayComeAtAnyTimeButNotForEver) {
     const std::string path = write();
-    const Input input = Input::open(path);
+    const Input input = open_mapped(path);
     unsigned compared = 0;
     const auto touched = [&](unsigned times) {
         return [&path, &compared, times] {
@@ -293,7 +294,7 @@ TEST_F(ChangedInputTest, ATouchMayComeAtAnyTimeButNotForEver) {
 
 TEST_F(ChangedInputTest, ATouchDoesNotUndoAScanOrAnExamination) {
     const std::string path = write();
-    Input input = Input::open(path);
+    Input input = open_mapped(path);
     touch(path);
     EXPECT_EQ(scan(input, Dialect{}, Execution{}).size, kSize);
     touch(path);
@@ -305,12 +306,12 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
     Job job = by_pieces(4);
     const auto split = [&](const auto& change) {
         const TemporaryDirectory out;
-        Input input = Input::open(write());
+        Input input = open_mapped(write());
         job.output.names = out.path("{i}");
         Watcher watcher([&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 3) change();
         });
-        watcher.accept_open_quote();
+        job.allow_open_quote = true;
         try {
             run_job(input, job, watcher);
         } catch (const InputChangedError&) {  // the remaining files are counted below
@@ -339,7 +340,7 @@ TEST_F(ChangedInputTest, ADifferentNameOwnerOrModeIsNoChange) {
     const std::string path = write();
     const std::string other = directory_.path("other.csv");
     const auto unchanged = [&](const auto& change) {
-        const Input input = Input::open(path);
+        const Input input = open_mapped(path);
         change();
         return input.is_unchanged();
     };
@@ -355,7 +356,7 @@ TEST_F(ChangedInputTest, ADifferentNameOwnerOrModeIsNoChange) {
 
 TEST_F(ChangedInputTest, PipesAndTheirCopiesDoNotChange) {
     Pipe pipe("h\n1\n2\n", {4096});
-    Input input = Input::open(pipe.path());
+    Input input = open_mapped(pipe.path());
     EXPECT_TRUE(input.is_unchanged());
     input.spool();
     EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 3U);
@@ -363,7 +364,7 @@ TEST_F(ChangedInputTest, PipesAndTheirCopiesDoNotChange) {
 }
 
 TEST_F(ChangedInputTest, AnErrorOfTheSystemStaysWhatItIs) {
-    const Input input = Input::open(write());
+    const Input input = open_mapped(write());
     const auto rethrown = [&](int code) {
         return [&input, code] {
             try {
@@ -393,7 +394,7 @@ TEST(ChangedBytesTest, LocatingAndPlanningComeToAnEnd) {
                 for (const std::uint64_t number : {1U, 7U, 1000U}) {
                     Policy policies[3];
                     policies[0].records = number;
-                    policies[1].size = number * 10;
+                    policies[1].max_bytes = number * 10;
                     policies[2].pieces = number;
                     for (Policy policy : policies) {
                         for (const std::uint64_t alignment : {0U, 512U}) {
@@ -405,7 +406,7 @@ TEST(ChangedBytesTest, LocatingAndPlanningComeToAnEnd) {
                             } catch (const InputChangedError&) {
                                 EXPECT_NE(before, after);
                             } catch (const HeaderSizeError&) {
-                                EXPECT_TRUE(policy.size);
+                                EXPECT_TRUE(policy.max_bytes);
                             }
                         }
                     }

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "cleave/mapping_guard.h"
 #include "io/fd.h"
 #include "io/file_blob.h"
 #include "io/page_cache.h"
@@ -107,6 +108,7 @@ protected:
     Fd file_;
     Source source_;
     std::unique_ptr<FileBlob> blob_;
+    MappingGuard guard_;
 };
 
 TEST_F(ReadAheadTest, BytesOfAColdFileAreReadWhenTheWaitEnds) {

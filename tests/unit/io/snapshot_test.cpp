@@ -9,6 +9,7 @@
 #include "cleave/plan_file.h"
 #include "cleave/scan.h"
 #include "inputs.h"
+#include "mapped_input.h"
 #include "pipe_input.h"
 
 namespace cleave::test {
@@ -21,7 +22,7 @@ using SnapshotFaultTest = FaultTest;
 
 TEST_F(SnapshotTest, ASnapshotMayGrowButNotShrink) {
     const std::string path = write("h\n1\nha");
-    Input input = Input::open_snapshot(path);
+    Input input = open_mapped_snapshot(path);
     EXPECT_TRUE(input.is_snapshot());
     overwrite(path, 6, "lf\n2\n");
     EXPECT_NO_THROW(input.throw_if_changed());
@@ -36,7 +37,7 @@ TEST_F(SnapshotTest, ASnapshotMayGrowButNotShrink) {
 
 TEST_F(SnapshotTest, EveryReaderOfASnapshotLeavesOutTheIncompleteRecord) {
     const std::string path = write("h\n1\n2\n\"3\n");
-    const auto snapshot = [&] { return Input::open_snapshot(path); };
+    const auto snapshot = [&] { return open_mapped_snapshot(path); };
     Input input = snapshot();
     EXPECT_EQ(index_records(input, Dialect{}, Execution{}).end(), (Boundary{6, 3}));
     EXPECT_EQ(index_records(input, Dialect{}, Execution{}).end(), (Boundary{6, 3}));
@@ -52,14 +53,14 @@ TEST_F(SnapshotTest, EveryReaderOfASnapshotLeavesOutTheIncompleteRecord) {
 TEST_F(SnapshotTest, TheIncompleteRecordDoesNotDecideTheDelimiter) {
     const std::string path = write("a;b\n\"1,2,3,4,5,6,7\n,,,,,,\n,,,,,,\n");
     EXPECT_EQ(settle_dialect({}, bytes_of("a;b\n"), "").dialect.delimiter, ';');
-    Input input = Input::open_snapshot(path);
+    Input input = open_mapped_snapshot(path);
     EXPECT_EQ(settle_dialect({}, input).dialect.delimiter, ';');
     EXPECT_EQ(input.bytes().size(), 4U);
 }
 
 TEST_F(SnapshotTest, ASnapshotOfAnEmptyFileStaysEmpty) {
     const std::string path = write("");
-    Input input = Input::open_snapshot(path);
+    Input input = open_mapped_snapshot(path);
     overwrite(path, 0, "h\n1\n");
     EXPECT_TRUE(input.bytes().empty());
     EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 0U);
@@ -68,7 +69,7 @@ TEST_F(SnapshotTest, ASnapshotOfAnEmptyFileStaysEmpty) {
 
 TEST_F(SnapshotFaultTest, ASnapshotThatWasShorterMeanwhileIsAnError) {
     const std::string path = write();
-    Input input = Input::open_snapshot(path);
+    Input input = open_mapped_snapshot(path);
     fs::resize_file(path, 0);
     EXPECT_EQ(input.bytes()[kSize - 1], 0);
     overwrite(path, 0, rows(2 * kSize));
@@ -77,7 +78,7 @@ TEST_F(SnapshotFaultTest, ASnapshotThatWasShorterMeanwhileIsAnError) {
 
 TEST_F(SnapshotTest, WhatHasNoSizeOrIsCompressedHasNoSnapshot) {
     const auto refused = [](const std::string& why, const std::string& path) {
-        expect_throw<SnapshotError>(why, [&] { (void)Input::open_snapshot(path); });
+        expect_throw<SnapshotError>(why, [&] { (void)open_mapped_snapshot(path); });
     };
     const Pipe pipe("h\n1\n", {4});
     refused("it is not a file", pipe.path());

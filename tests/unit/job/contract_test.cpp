@@ -3,15 +3,25 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cleave/error.h"
 #include "cleave/examine.h"
+#include "cleave/fields.h"
 #include "cleave/index_file.h"
+#include "cleave/mapping_guard.h"
+#include "cleave/memory.h"
 #include "cleave/names.h"
 #include "cleave/pieces_by_value.h"
 #include "cleave/plan.h"
@@ -99,10 +109,68 @@ TEST(Contract, AFaultyExecutionIsRefused) {
     expect_refused_by_all("block size", {}, execution);
     execution.block_size = kMaxBlockSize + 1;
     expect_refused_by_all("block size", {}, execution);
-    execution = {};
-    execution.threads = 0;
-    expect_refused_by_all("thread", {}, execution);
 }
+
+TEST(Contract, NoThreadsMeansAllCores) {
+    Execution execution;
+    EXPECT_EQ(execution.threads, 0U);
+    EXPECT_EQ(execution.thread_count(), usable_cores());
+    EXPECT_EQ(RecordIndex(bytes_of(kText), Dialect(), execution).threads(), usable_cores());
+    execution.threads = 3;
+    EXPECT_EQ(execution.thread_count(), 3U);
+}
+
+TEST(Contract, APolicyIsRefusedWhereItIsMade) {
+    expect_refused("at least 1", [] { (void)Policy::by_records(0); });
+    expect_refused("at least 1", [] { (void)Policy::by_max_bytes(0); });
+    expect_refused("at least 1", [] { (void)Policy::into_pieces(0); });
+    expect_refused("name of a column", [] { (void)Policy::by_column(""); });
+    Policy policy;
+    policy.records = 5;
+    EXPECT_EQ(Policy::by_records(5), policy);
+    policy = {};
+    policy.max_bytes = 5;
+    EXPECT_EQ(Policy::by_max_bytes(5), policy);
+    policy = {};
+    policy.pieces = 5;
+    policy.balance = Balance::kRecords;
+    EXPECT_EQ(Policy::into_pieces(5, Balance::kRecords), policy);
+    policy = {};
+    policy.by = ByValue{{"a,b", "by_column"}};
+    EXPECT_EQ(Policy::by_column("a,b"), policy);
+}
+
+// Catches each error both as one of this library and as one of the standard library, with the same text.
+template <class Thrown, class Standard>
+void expect_caught(const Thrown& thrown) {
+    try {
+        throw Thrown(thrown);
+    } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), thrown.what());
+    }
+    try {
+        throw Thrown(thrown);
+    } catch (const Standard& error) {
+        EXPECT_STREQ(error.what(), thrown.what());
+    }
+}
+
+TEST(Contract, ErrorsHaveOneBaseAndOneOfTheStandardLibrary) {
+    expect_caught<ArgumentError, std::invalid_argument>(ArgumentError("an argument"));
+    expect_caught<LogicError, std::logic_error>(LogicError("too early"));
+    expect_caught<SystemError, std::system_error>(SystemError(ENOENT, std::generic_category(), "in.csv"));
+    expect_caught<InputError, std::runtime_error>(InputError("malformed", Place{7, 1}));
+    expect_caught<OpenQuoteError, std::runtime_error>(OpenQuoteError({7, 1}));
+    expect_caught<MemoryError, std::bad_alloc>(MemoryError("system", ENOMEM, 8));
+    EXPECT_EQ(SystemError(ENOENT, std::generic_category(), "in.csv").code(), std::errc::no_such_file_or_directory);
+}
+
+template <class... Thrown>
+constexpr bool kAreErrors = (std::is_base_of_v<Error, Thrown> && ...);
+static_assert(
+    kAreErrors<InputChangedError, SnapshotError, Cancelled, MemoryManagerError, MemoryManagerNameError, ValueLimitError,
+               HeaderSizeError, PieceCountError, SpoolError, IndexError, RuleError, OutputError, OtherPieceError,
+               MissingDirectoryError, CloneError, FilterError, IndexWidthError>);
 
 TEST(Contract, AnUnknownKernelInTheEnvironmentIsRefused) {
     const Environment environment("CLEAVE_KERNEL", "abacus");
@@ -132,13 +200,13 @@ std::vector<std::pair<std::string, Policy>> faulty_policies() {
     all.emplace_back("no limit", Policy{});
     all.emplace_back("at least 1", by_records(0).policy);
     Policy policy;
-    policy.size = 0;
+    policy.max_bytes = 0;
     all.emplace_back("at least 1", policy);
     policy = {};
     policy.pieces = 0;
     all.emplace_back("at least 1", policy);
     policy.pieces = 2;
-    policy.size = 10;
+    policy.max_bytes = 10;
     all.emplace_back("cannot be used with", policy);
     policy = by_records(1).policy;
     policy.alignment = kMaxGridStep + 1;
@@ -198,12 +266,12 @@ TEST(Contract, AnIndexOfAnotherInputIsNotUsed) {
     const auto index = IndexFile::open(file, {});
     ASSERT_TRUE(index);
     Execution execution;
-    execution.index = index.get();
+    execution.index = index;
     EXPECT_EQ(index_records(file, {}, execution).findings().records, 3U);
     EXPECT_THROW(index_records(other, {}, execution), InputChangedError);
     Dialect dialect;
     dialect.delimiter = ';';
-    EXPECT_THROW(index_records(file, dialect, execution), InputChangedError);
+    EXPECT_THROW(index_records(file, dialect, execution), ArgumentError);
 }
 
 TEST(Contract, APolicyThatNeedsTheWholeInputIsRefusedByStreams) {
@@ -233,7 +301,8 @@ TEST(Contract, BytesOfAnUnmappedInputAreRefused) {
     expect_refused("not mapped", [&] { (void)input.bytes(); });
     expect_refused("is a stream", [&] { (void)input.blob(); });
     input.spool();
-    EXPECT_EQ(input.bytes().size(), kText.size());
+    expect_refused("not mapped", [&] { (void)input.bytes(); });  // there is no guard
+    EXPECT_EQ(input.blob().size(), kText.size());
     expect_refused("all there", [&] { (void)input.read(); });
 }
 
@@ -280,7 +349,46 @@ TEST(Contract, AMovedFromInputIsRefused) {
     expect_refused(part, [&] { (void)examine(moved, {}, {}); });
     moved = std::move(input);
     // NOLINTEND(bugprone-use-after-move)
-    EXPECT_EQ(moved.bytes().size(), kText.size());
+    EXPECT_EQ(moved.blob().size(), kText.size());
+}
+
+TEST(Contract, BytesOutsideOfABlobAreNotLent) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", kText);
+    const Input file = Input::open(path);
+    const MappingGuard guard;
+    const Input mapped = Input::open(path, nullptr, Access::kMapped);
+    const Input memory = Input::of_memory(bytes_of(kText), "memory");
+    const MemoryBlob bytes(bytes_of(kText));
+    const RangeBlob range(bytes, 2, kText.size());
+    std::vector<std::uint8_t> buffer;
+    for (const Blob* blob :
+         std::initializer_list<const Blob*>{&file.blob(), &mapped.blob(), &memory.blob(), &bytes, &range}) {
+        EXPECT_EQ(blob->lend(blob->size(), 0, buffer).size(), 0U);
+        expect_refused("not within", [&] { (void)blob->lend(blob->size(), 1, buffer); });
+        expect_refused("not within", [&] { (void)blob->lend(1, blob->size(), buffer); });
+        expect_refused("not within", [&] { (void)blob->lend(UINT64_MAX, 1, buffer); });
+    }
+}
+
+TEST(Contract, AnIndexMayOutliveItsInput) {
+    const TemporaryDirectory directory;
+    std::string text = "h\n";
+    for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "\n";
+    const auto index_of = [](Input input) { return index_records(input, Dialect()); };
+    const RecordIndex index = index_of(Input::open(directory.write("in.csv", text)));
+    EXPECT_EQ(Locator(index).start_of(11).offset, text.find("10\n"));
+}
+
+TEST(Contract, TheIndexOfADifferentDialectIsRefused) {
+    const TemporaryDirectory directory;
+    Input input = Input::open(directory.write("in.csv", kText));
+    write_index(input, Dialect(), {});
+    Execution execution;
+    execution.index = IndexFile::open(input, Dialect());
+    Dialect anywhere;
+    anywhere.quoting = Quoting::kAnywhere;
+    expect_refused("different dialect", [&] { (void)index_records(input, anywhere, execution); });
 }
 
 TEST(Contract, OnlyWhatASnapshotHasCanBeLeftOut) {
@@ -387,9 +495,50 @@ static_assert(!std::is_constructible_v<Locator, RecordIndex>);
 static_assert(std::is_constructible_v<StageWorker, const Stage&, const Kernel&>);
 static_assert(!std::is_constructible_v<StageWorker, Stage, const Kernel&>);
 
+// No member of a temporary lends something that dies with it.
+template <class T>
+concept LendsBytes = requires(T&& input) {
+    std::forward<T>(input).bytes();
+};
+template <class T>
+concept LendsBlob = requires(T&& input) {
+    std::forward<T>(input).blob();
+};
+template <class T>
+concept LendsHead = requires(T&& input) {
+    std::forward<T>(input).peek(1);
+};
+template <class T>
+concept LendsPath = requires(T&& input) {
+    std::forward<T>(input).path();
+};
+template <class T>
+concept LendsStream = requires(T&& input) {
+    std::forward<T>(input).stream();
+};
+static_assert(LendsBytes<Input&> && LendsBlob<Input&> && LendsHead<Input&> && LendsPath<Input&> && LendsStream<Input&>);
+static_assert(!LendsBytes<Input> && !LendsBlob<Input> && !LendsHead<Input> && !LendsPath<Input> && !LendsStream<Input>);
+template <class T>
+concept LendsRanges = requires(T&& pieces) {
+    std::forward<T>(pieces).ranges(1);
+};
+static_assert(LendsRanges<PiecesByValue&> && !LendsRanges<PiecesByValue>);
+static_assert(std::is_lvalue_reference_v<decltype(std::declval<PiecesByValue&>().pieces())>);
+static_assert(!std::is_reference_v<decltype(std::declval<PiecesByValue>().pieces())>);
+static_assert(!std::is_reference_v<decltype(std::declval<RecordIndex>().findings())>);
+
+// Nor does a reader accept bytes that die before the block of records that it returns.
+template <class Reader, class Bytes>
+concept CanRead = requires(Reader& reader, Bytes&& bytes) {
+    reader.read(std::forward<Bytes>(bytes), Place(), true);
+};
+static_assert(CanRead<FieldReader, std::vector<std::uint8_t>&> && CanRead<FieldReader, std::span<const std::uint8_t>>);
+static_assert(!CanRead<FieldReader, std::vector<std::uint8_t>>);
+static_assert(CanRead<StageWorker, std::vector<std::uint8_t>&> && !CanRead<StageWorker, std::vector<std::uint8_t>>);
+
 // As in the command: a number names a column only if nothing about the columns was guessed, and all cores are used.
 TEST(Defaults, AreThoseOfTheCommand) {
-    EXPECT_EQ(Execution().threads, usable_cores());
+    EXPECT_EQ(Execution().thread_count(), usable_cores());
     EXPECT_GE(usable_cores(), 1U);
     const RecordIndex index(bytes_of(kText), Dialect(), Execution());
     const auto ignore = [](const Piece&) {};

@@ -52,6 +52,7 @@ protected:
     JobReport run(Job job, JobObserver& observer, const std::string& text) {
         job.output.names = out_.path("piece{i:1}");
         job.output.manifest = out_.path("manifest");
+        job.allow_open_quote = allow_open_quote_;
         job.passes = GetParam() == Way::kOnePass ? Passes::kOne : Passes::kTwo;
         if (GetParam() == Way::kOnePass || GetParam() == Way::kTwoPasses) {
             Input input = Input::open(in_.write("in.csv", text));
@@ -64,6 +65,7 @@ protected:
 
     TemporaryDirectory in_;
     TemporaryDirectory out_;
+    bool allow_open_quote_ = false;
 };
 
 std::string name_of(const testing::TestParamInfo<Way>& way) {
@@ -145,15 +147,22 @@ TEST_P(JobTest, APreambleIsInEveryPieceWhereTheDialectHasNoHeader) {
     }
 }
 
-TEST_P(JobTest, AnOpenQuoteIsRefusedUnlessTheObserverAcceptsIt) {
+TEST_P(JobTest, AnOpenQuoteIsRefusedUnlessTheJobAllowsIt) {
     const std::string text = kText + "\"d";
     JobObserver silent;
     EXPECT_THROW(run(silent, text), OpenQuoteError);
     EXPECT_TRUE(out_.files().empty());
-    Watcher watcher;
-    watcher.accept_open_quote();
-    EXPECT_TRUE(run(watcher, text).findings.open_quote);
+    allow_open_quote_ = true;
+    EXPECT_TRUE(run(silent, text).findings.open_quote);
     EXPECT_FALSE(out_.files().empty());
+}
+
+TEST_P(JobTest, AnObserverIsNotNeeded) {
+    Input input = Input::open(in_.write("in.csv", kText));
+    Job job = by_records(1);
+    job.output.names = out_.path("piece{i:1}");
+    EXPECT_EQ(run_job(input, job).pieces, 3U);
+    EXPECT_EQ(out_.files().size(), 3U);
 }
 
 TEST_P(JobTest, TheManifestIsThatOfTheFiles) {
@@ -219,7 +228,7 @@ protected:
 
 TEST_F(StageJobTest, TheWayOfTheInputChangesNothing) {
     Policy of_size;
-    of_size.size = 300;
+    of_size.max_bytes = 300;
     const Job by_size = job_of(of_size);
     for (const Job& base : {by_records(17), by_pieces(5), by_size}) {
         const auto wanted = run(base, Source::kMapped);
@@ -242,7 +251,7 @@ TEST_F(StageJobTest, TheWayOfTheInputChangesNothing) {
 
 TEST_F(StageJobTest, CutsAreToldBeforehandOnlyWhereTheyAreMeasured) {
     Policy of_size;
-    of_size.size = 300;
+    of_size.max_bytes = 300;
     for (const bool is_measured : {false, true}) {
         for (const Source source : {Source::kMapped, Source::kRead}) {
             std::vector<std::uint64_t> cut;

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "cleave/offload.h"
+#include "cleave/experimental/offload.h"
 #include "simulated_device.h"
 
 namespace cleave {

@@ -1,5 +1,5 @@
 // DeviceChoice: what it decides, and how it opens the device.
-#include "cleave/device_choice.h"
+#include "cleave/experimental/device_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "changed_input.h"
-#include "cleave/device_choice.h"
+#include "cleave/experimental/device_choice.h"
 #include "cleave/keys.h"
 #include "inputs.h"
 #include "jobs.h"
@@ -417,7 +417,7 @@ TEST_F(DeviceLaneTest, PagesThatTheDeviceDoesNotJudgeAreNotGivenToIt) {
     std::array<std::uint8_t, 32> key{};
     std::iota(key.begin(), key.end(), std::uint8_t{1});
     const std::array given = {NamedKey{"pii", key}};
-    const KeyRing keys({}, std::chrono::seconds(5), given);
+    const KeyRing keys({}, given);
     StageOptions with_tokens = rules();
     with_tokens.rules[0].text = "name: hmac(pii)";
     const std::string backslash = kHeader + std::string("5,\\,\"x\\\\y\"\n");
@@ -515,7 +515,7 @@ protected:
 TEST_F(DevicePiecesTest, PiecesAreThoseOfTheCpu) {
     const std::string text = usual_text(4 * kTrialSize);
     Policy of_size;
-    of_size.size = text.size() / 6;
+    of_size.max_bytes = text.size() / 6;
     Policy of_value;  // groups by a value that a rule changes
     of_value.by.emplace().columns = {"name", "--by"};
     Policy without_value = of_value;

@@ -11,6 +11,7 @@
 #include "inputs.h"
 #include "lane/page_source.h"
 #include "lane/pages_ahead.h"
+#include "mapped_input.h"
 #include "offload/pinned_blocks.h"
 #include "pipe_input.h"
 #include "reference.h"
@@ -414,19 +415,19 @@ TEST_F(PageSourceTest, PagesAreTheInputWhateverWayItComes) {
         const std::vector<std::uint64_t> starts = test::read_by_rules(text, Dialect()).starts;
         const std::string path = write(text);
         for (const Access access : {Access::kMapped, Access::kRead}) {
-            Input input = Input::open(path, nullptr, access);
+            Input input = test::while_guarded([&] { return Input::open(path, nullptr, access); });
             ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), batch_options());
             GatheredPages gathered(runs, kShape.size, memory_);
             EXPECT_EQ(joined(gathered, &starts), text);
         }
         {
             test::Pipe pipe(text, {7, 1000, 3});
-            Input input = Input::open(pipe.path());
+            Input input = test::open_mapped(pipe.path());
             ExactBatches runs(input, {}, Dialect(), default_kernel(), batch_options());
             GatheredPages gathered(runs, kShape.size, memory_);
             EXPECT_EQ(joined(gathered, &starts), text);
         }
-        Input input = Input::open(path);
+        Input input = test::open_mapped(path);
         GuessedPages guessed(input.blob(), {0, text.size()}, Dialect(), default_kernel(), kShape, memory_);
         EXPECT_EQ(joined(guessed, &starts), text);
     }
@@ -434,7 +435,7 @@ TEST_F(PageSourceTest, PagesAreTheInputWhateverWayItComes) {
 
 TEST_F(PageSourceTest, TheLastPageOfARangeIsMarked) {
     const std::string text = usual_text(30'000);
-    Input input = Input::open(write(text));
+    Input input = test::open_mapped(write(text));
     GuessedPages guessed(input.blob(), {0, text.size()}, Dialect(), default_kernel(), kShape, memory_);
     std::size_t pages = 0;
     std::size_t last = 0;
@@ -452,7 +453,7 @@ TEST_F(PageSourceTest, TheLastPageOfARangeIsMarked) {
 }
 
 TEST_F(PageSourceTest, AnEmptyInputHasNoPages) {
-    Input input = Input::open(write(""));
+    Input input = test::open_mapped(write(""));
     ExactBatches runs(input.blob(), {0, 0}, 0, Dialect(), default_kernel(), batch_options());
     GatheredPages gathered(runs, kShape.size, memory_);
     EXPECT_FALSE(gathered.next());
@@ -462,7 +463,7 @@ TEST_F(PageSourceTest, AnEmptyInputHasNoPages) {
 TEST_F(PageSourceTest, ARecordLargerThanAPageStaysWhole) {
     const std::string text = "1,2\n3,\"" + std::string(50'000, 'x') + "\"\n4,5\n";
     const std::string path = write(text);
-    Input input = Input::open(path);
+    Input input = test::open_mapped(path);
     ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), batch_options());
     GatheredPages gathered(runs, kShape.size, memory_);
     const std::vector<std::uint64_t> starts = test::read_by_rules(text, Dialect()).starts;
@@ -479,7 +480,7 @@ TEST_F(PageSourceTest, GuessedPagesCoverAnyText) {
             const std::string text = test::random_text(random, dialect, 1 + random.below(4000));
             if (text.empty()) continue;
             const std::string path = write(text);
-            Input input = Input::open(path);
+            Input input = test::open_mapped(path);
             GuessedPages guessed(input.blob(), {0, text.size()}, dialect, default_kernel(), {64, 16}, memory_);
             ASSERT_EQ(joined(guessed), text) << "seed " << seed;
         }
@@ -492,7 +493,7 @@ TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
     const std::string text = good + std::string(2'000, 'x') + "\n" + usual_text(10'000);
     const std::string path = write(text);
     for (const Access access : {Access::kMapped, Access::kRead}) {
-        Input input = Input::open(path, nullptr, access);
+        Input input = test::while_guarded([&] { return Input::open(path, nullptr, access); });
         ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), batch_options(1'000));
         GatheredPages gathered(runs, kShape.size, memory_);
         std::uint64_t size = 0;
@@ -512,7 +513,7 @@ TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
 TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
     const std::string text = std::string(1 << 16, 'x');
     const std::string path = write(text);
-    Input input = Input::open(path);
+    Input input = test::open_mapped(path);
     std::jthread writer([&path](const std::stop_token& stop) {
         const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
         const std::string lines[] = {std::string(1 << 16, '\n'), std::string(1 << 16, 'x')};

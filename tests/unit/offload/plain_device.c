@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cleave/device_module.h"
+#include "cleave/experimental/device_module.h"
 
 static const cleave_device_status kGood = {CLEAVE_DEVICE_GOOD, ""};
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/machine_profile.h"
 #include "offload/device.h"
 
 namespace cleave {

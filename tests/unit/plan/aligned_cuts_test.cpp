@@ -54,7 +54,7 @@ TEST(AlignedCuts, AreTheNearestInTheWindow) {
             policy.alignment = kAlignments[random.below(4)];
             if (random.chance(50)) {
                 policy.records.reset();
-                policy.size.reset();
+                policy.max_bytes.reset();
                 policy.pieces = 1 + random.below(random.chance(80) ? 10 : 300);
             }
             SCOPED_TRACE(testing::Message()
@@ -74,11 +74,11 @@ TEST(AlignedCuts, AtTheByte) {
             Policy policy;
             policy.header = header;
             policy.alignment = 3 + number % 3;
-            policy.size = number;
+            policy.max_bytes = number;
             SCOPED_TRACE(describe(policy));
             const PlanCheck check(text, Dialect{}, policy);
             if (check.has_plan()) check.expect_aligned(plan_of_bytes(text, Dialect{}, Execution{}, policy));
-            policy.size.reset();
+            policy.max_bytes.reset();
             policy.pieces = number % 40 + 1;
             const std::string part = text.substr(number / 40);
             PlanCheck(part, Dialect{}, policy).expect_aligned(plan_of_bytes(part, Dialect{}, Execution{}, policy));
@@ -96,7 +96,7 @@ TEST(AlignedCuts, AreFoundWhereTheyAreMany) {
         policy.pieces = 7;
         EXPECT_EQ(count_aligned(plan_of_bytes(text, Dialect{}, Execution{}, policy), policy), 6U);
         policy.pieces.reset();
-        policy.size = 500000;
+        policy.max_bytes = 500000;
         const Plan plan = plan_of_bytes(text, Dialect{}, Execution{}, policy);
         EXPECT_EQ(count_aligned(plan, policy), plan.pieces.size() - 1);
     }
@@ -108,7 +108,7 @@ TEST(AlignedCuts, LeaveCountsAlone) {
     for (unsigned i = 0; i < 5000; ++i) text += "123\n";
     Policy policy;
     policy.alignment = 16;
-    policy.size = 1000;
+    policy.max_bytes = 1000;
     policy.records = 101;
     Policy without = policy;
     without.alignment = 0;
@@ -125,7 +125,7 @@ TEST(AlignedCuts, OfAlmostNothing) {
             policy.pieces = 3;
             expect_aligned_plan(text, Dialect{}, policy);
             policy.pieces.reset();
-            policy.size = 2;
+            policy.max_bytes = 2;
             expect_aligned_plan(text, Dialect{}, policy);
         }
     }

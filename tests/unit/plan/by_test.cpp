@@ -77,7 +77,7 @@ Policy random_policy(Random& random, const std::vector<std::size_t>& columns, st
         case 1: {
             const Policy limits = random_limits(random, size);
             policy.records = limits.records;
-            policy.size = limits.size;
+            policy.max_bytes = limits.max_bytes;
             break;
         }
         default: break;
@@ -89,9 +89,9 @@ void expect_stop(const RecordIndex& index, const Policy& policy, const KeyedReco
     try {
         const PlanByValue plan = plan_of(index, policy);
         ADD_FAILURE() << "no fault";
-    } catch (const KeyLimitError& error) {
+    } catch (const ValueLimitError& error) {
         EXPECT_FALSE(stop.is_missing);
-        EXPECT_EQ(error.max_keys(), policy.by->max_keys);
+        EXPECT_EQ(error.max_values(), policy.by->max_values);
     } catch (const InputError& error) {
         EXPECT_TRUE(stop.is_missing);
         ASSERT_TRUE(error.place());
@@ -110,10 +110,10 @@ TEST(By, IsWhatAReaderOfEveryRecordFinds) {
             const std::string text = random_runs(random, dialect, columns.front(), 100 + random.below(1500));
             Policy policy = random_policy(random, columns, text.size());
             if (random.chance(50)) policy.by->accepts_missing = false;
-            if (random.chance(50)) policy.by->max_keys = 1 + random.below(8);
+            if (random.chance(50)) policy.by->max_values = 1 + random.below(8);
             SCOPED_TRACE(testing::Message()
                          << "seed " << seed << "; columns " << name_of(columns) << "; buckets "
-                         << policy.by->buckets.value_or(0) << "; keys " << policy.by->max_keys << "; "
+                         << policy.by->buckets.value_or(0) << "; keys " << policy.by->max_values << "; "
                          << describe(policy) << "; " << describe(dialect) << "; " << shown(text));
             if (!PlanCheck(text, dialect, policy).has_plan()) continue;
             const KeyedRecords all = read_records(text, dialect, columns, policy.header);
@@ -171,7 +171,7 @@ TEST(By, ManyKeysAndLargeRecords) {
     for (const unsigned threads : {1U, 2U, 5U}) {
         Policy policy = policy_by({1});
         policy.by->columns.text = "key";
-        policy.by->max_keys = 60'000;
+        policy.by->max_values = 60'000;
         if (threads == 2) policy.records = 3;
         const KeyedRecords all = read_records(text, dialect, {1}, policy.header);
         PlanByValue plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
@@ -202,7 +202,7 @@ TEST(By, FewKeysWithManyRecords) {
     for (const unsigned threads : {1U, 2U, 5U}) {
         Policy policy = policy_by({1});
         policy.by->columns.text = "key";
-        if (threads != 1) policy.size = std::uint64_t{300} << 10;
+        if (threads != 1) policy.max_bytes = std::uint64_t{300} << 10;
         const KeyedRecords all = read_records(text, Dialect(), {1}, policy.header);
         const PlanByValue plan = plan_of(index_of(text, Dialect(), {nullptr, threads, 1 << 20}), policy);
         expect_scattered(text, plan, expected_pieces(text, all, policy), policy.header);
@@ -276,7 +276,7 @@ TEST(By, ColumnsAndPoliciesThatAreNone) {
     policy.pieces = 2;
     EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
     policy = policy_by({0});
-    policy.by->max_keys = 0;
+    policy.by->max_values = 0;
     EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
     policy = policy_by({0});
     policy.by->buckets = 0;

@@ -10,6 +10,7 @@
 #include "cleave/cleave_c.h"
 #include "cleave/plan_file.h"
 #include "cleave/version.h"
+#include "gzipped.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {
@@ -56,7 +57,7 @@ TEST(CInterface, PlansAsTheLibraryDoes) {
             Policy policy;
             if (kind == 0) policy.pieces = limits.pieces = limit;
             if (kind == 1 || kind == 3) policy.records = limits.records = limit;
-            if (kind >= 2) policy.size = limits.max_bytes = limit + 20;
+            if (kind >= 2) policy.max_bytes = limits.max_bytes = limit + 20;
             cleave_plan* plan = nullptr;
             cleave_error error = {};
             ASSERT_EQ(cleave_plan_make(file.get(), &limits, &plan, &error), CLEAVE_OK) << error.message;
@@ -106,6 +107,26 @@ TEST(CInterface, AnEmptyFileAndAHeaderAloneHaveNoRecords) {
         EXPECT_EQ(cleave_plan_size(plan), *text == '\0' ? 0U : 1U);  // one piece with only a header
         EXPECT_EQ(cleave_plan_header_size(plan), std::strlen(text));
         cleave_plan_free(plan);
+    }
+}
+
+TEST(CInterface, ReadsTheBytesOfPieces) {
+    const TemporaryDirectory folder;
+    std::string text = "id\n";
+    while (text.size() < 3 * kMaxBlockSize) text += "0123456789abcdef\n";
+    for (const std::string& path : {folder.write("in.csv", text), folder.write("in.csv.gz", gzipped(text))}) {
+        const File file(path);
+        std::string read(text.size() - 1, '?');
+        EXPECT_EQ(cleave_read(file.get(), 1, read.data(), read.size(), nullptr), CLEAVE_OK);
+        EXPECT_TRUE(read == text.substr(1));
+        EXPECT_EQ(cleave_read(file.get(), text.size(), nullptr, 0, nullptr), CLEAVE_OK);
+        cleave_error error = {};
+        for (const std::uint64_t offset : {std::uint64_t{2}, std::uint64_t{text.size()}, UINT64_MAX}) {
+            EXPECT_EQ(cleave_read(file.get(), offset, read.data(), read.size(), &error), CLEAVE_ARGUMENT);
+        }
+        EXPECT_EQ(std::string(error.message), "offset: the file has " + std::to_string(text.size()) + " bytes");
+        EXPECT_EQ(cleave_read(file.get(), 0, nullptr, 1, &error), CLEAVE_ARGUMENT);
+        EXPECT_EQ(cleave_read(nullptr, 0, read.data(), 1, &error), CLEAVE_ARGUMENT);
     }
 }
 

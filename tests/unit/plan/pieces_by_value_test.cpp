@@ -292,6 +292,17 @@ TEST(PiecesByValue, AreMovedWithTheirRanges) {
     EXPECT_EQ(keys(assigned), (std::vector<Key>{{"a"}, {"b"}}));
 }
 
+TEST(PiecesByValue, RefuseNumbersOfNoPiece) {
+    const std::string text = "k\na\nb\n";
+    const RecordIndex index(bytes_of(text), Dialect(), Execution());
+    const PiecesByValue pieces(index, Policy::by_column("k"));
+    ASSERT_EQ(pieces.pieces().size(), 2U);
+    for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{3}, UINT64_MAX}) {
+        EXPECT_THROW((void)pieces.ranges(number), ArgumentError);
+        EXPECT_THROW((void)pieces.values(number), ArgumentError);
+    }
+}
+
 TEST(PiecesByValue, RefuseOtherPolicies) {
     const std::string text = "k,v\na,1\nb,2\n";
     const RecordIndex index = index_of(text, Dialect());
@@ -304,8 +315,8 @@ TEST(PiecesByValue, RefuseOtherPolicies) {
     policy.by.reset();
     EXPECT_THROW(PiecesByValue(index, policy), std::invalid_argument);
     policy = policy_by("k");
-    policy.by->max_keys = 1;
-    EXPECT_THROW(PiecesByValue(index, policy), KeyLimitError);
+    policy.by->max_values = 1;
+    EXPECT_THROW(PiecesByValue(index, policy), ValueLimitError);
     EXPECT_THROW(PiecesByValue(index, policy_by("none")), RuleError);
 }
 

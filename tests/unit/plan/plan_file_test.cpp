@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "cleave/cleave.h"
+#include "cleave/experimental/range_plan.h"
+#include "cleave/experimental/range_summary.h"
 #include "gzipped.h"
 #include "inputs.h"
 #include "pipe_input.h"
@@ -24,8 +26,8 @@ std::vector<Policy> policies() {
     std::vector<Policy> all(4);
     all[0].pieces = 7;
     all[1].records = 3;
-    all[2].size = 1000;
-    all[3].size = 5000;
+    all[2].max_bytes = 1000;
+    all[3].max_bytes = 5000;
     all[3].alignment = 64;
     for (const HeaderMode mode : {HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone}) {
         Policy policy = all[0];
@@ -94,7 +96,7 @@ TEST(PlanFile, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {
     const std::string text = "a,b\n1,\"x\n2,y\n";
     const std::string path = directory.write("in.csv", text);
     PlanOptions options;
-    options.accepts_open_quote = true;
+    options.allow_open_quote = true;
     for (const Policy& policy : policies()) {
         SCOPED_TRACE(describe(policy));
         EXPECT_THROW(cleave::plan(path, policy), OpenQuoteError);

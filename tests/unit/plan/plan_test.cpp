@@ -77,7 +77,7 @@ TEST(Limits, AtTheByte) {
     for (const HeaderMode header : kHeaderModes) {
         for (std::uint64_t size = 1; size <= text.size() + 2; ++size) {
             Policy policy;
-            policy.size = size;
+            policy.max_bytes = size;
             policy.header = header;
             expect_plan(text, Dialect{}, policy, random);
             for (std::uint64_t records = 1; records <= 7; ++records) {
@@ -96,7 +96,7 @@ TEST(Limits, OfAlmostNothing) {
             policy.header = header;
             policy.records = 1;
             expect_plan(text, Dialect{}, policy, random);
-            policy.size = 1;
+            policy.max_bytes = 1;
             expect_plan(text, Dialect{}, policy, random);
             policy.records.reset();
             expect_plan(text, Dialect{}, policy, random);
@@ -110,16 +110,16 @@ TEST(Limits, HeaderLargerThanTheLimit) {
     for (const HeaderMode header : kHeaderModes) {
         for (const std::uint64_t size : {1U, 50U, 100U, 101U, 102U, 103U}) {
             Policy policy;
-            policy.size = size;
+            policy.max_bytes = size;
             policy.header = header;
             expect_plan(text, Dialect{}, policy, random);
         }
     }
     Policy policy;
-    policy.size = 100;
+    policy.max_bytes = 100;
     EXPECT_THROW(plan_of_bytes(text, Dialect{}, Execution{}, policy), HeaderSizeError);
     // A header that fills the size leaves no room for a record.
-    policy.size = 101;
+    policy.max_bytes = 101;
     const Plan plan = plan_of_bytes(text, Dialect{}, Execution{}, policy);
     ASSERT_EQ(plan.pieces.size(), 4U);
     for (const Piece& piece : plan.pieces) {
@@ -195,7 +195,7 @@ TEST(Limits, RecordsOfMegabytesInAStream) {
     add_records(1000);
     for (const std::size_t size : {4 * kMiB, 5 * kMiB, 3 * kMiB - 100, std::size_t{20000}}) {
         Policy policy;
-        policy.size = size;
+        policy.max_bytes = size;
         if (kSanitized && size != 4 * kMiB) continue;
         if (!kSanitized) expect_plan(text, Dialect{}, policy, random);
         policy.records = 10000;

@@ -47,8 +47,8 @@ public:
 private:
     std::uint64_t cap() const {
         const std::uint64_t header = header_size_in(policy_.header, pieces_.size() + 1, header_);
-        if (!policy_.size) return UINT64_MAX;
-        return *policy_.size > header ? *policy_.size - header : 0;
+        if (!policy_.max_bytes) return UINT64_MAX;
+        return *policy_.max_bytes > header ? *policy_.max_bytes - header : 0;
     }
 
     void add(std::size_t from, std::size_t to) {
@@ -74,7 +74,7 @@ private:
         if (is_by_size && policy_.alignment != 0) {
             for (std::size_t to = limit; to > from; --to) {
                 const std::uint64_t length = keyed_.begins[to] - keyed_.begins[from];
-                const bool is_near = length <= cap() && length + *policy_.size / 100 >= cap();
+                const bool is_near = length <= cap() && length + *policy_.max_bytes / 100 >= cap();
                 if (is_near && is_aligned(to, pieces_.size() + 2) && keyed_.is_change(to)) return to;
             }
         }
@@ -145,8 +145,8 @@ Policy random_policy(Random& random, std::size_t column, std::size_t size) {
         default: {
             const Policy limits = random_limits(random, size);
             policy.records = limits.records;
-            policy.size = limits.size;
-            if (policy.size && random.chance(30)) policy.alignment = 1 + random.below(8);
+            policy.max_bytes = limits.max_bytes;
+            if (policy.max_bytes && random.chance(30)) policy.alignment = 1 + random.below(8);
         }
     }
     return policy;
@@ -194,7 +194,7 @@ TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
             policy.header = kHeaderModes[random.below(3)];
             switch (i % 3) {
                 case 0: policy.pieces = 1 + random.below(100); break;
-                case 1: policy.size = 20 + random.below(text.size()); break;
+                case 1: policy.max_bytes = 20 + random.below(text.size()); break;
                 default: policy.records = 1 + random.below(random.chance(50) ? 100 : 50000);
             }
             SCOPED_TRACE(testing::Message() << describe(policy) << "; blocks of " << block_size);

@@ -8,6 +8,7 @@
 #include "cleave/scan.h"
 #include "inputs.h"
 #include "kernels_under_test.h"
+#include "mapped_input.h"
 #include "pipe_input.h"
 #include "reference.h"
 #include "temporary_directory.h"
@@ -39,7 +40,7 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
             if (random.chance(20)) text = "\xEF\xBB\xBF" + text;
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
             Pipe pipe(text, random_sizes(random));
-            Input input = Input::open(pipe.path());
+            Input input = open_mapped(pipe.path());
             const Findings findings = scan(input, dialect, Execution{});
             const Reading reading = read_by_rules(text, dialect);
             EXPECT_EQ(findings.size, text.size());
@@ -66,7 +67,7 @@ TEST(Scan, NamesTheQuoteThatOpenedInAStream) {
                 text += std::string(quotes, '"') + std::string(after);
                 SCOPED_TRACE(shown(before) + ", " + std::to_string(quotes) + " quotes, " + shown(after));
                 Pipe pipe(text, {4096});
-                Input input = Input::open(pipe.path());
+                Input input = open_mapped(pipe.path());
                 const Reading reading = read_by_rules(text, dialect);
                 EXPECT_EQ(scan(input, dialect, Execution{}).open_quote, reading.open_quote());
                 EXPECT_EQ(RecordIndex(bytes_of(text), dialect, Execution{}).findings().open_quote,
@@ -79,7 +80,7 @@ TEST(Scan, NamesTheQuoteThatOpenedInAStream) {
 TEST(Scan, OfAMappedFile) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", "a,b\n\"x\ny\",z\n");
-    Input input = Input::open(path);
+    Input input = open_mapped(path);
     ASSERT_TRUE(input.is_mapped());
     EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 2U);
 }
@@ -88,7 +89,7 @@ TEST(Input, PeeksWithoutTaking) {
     Random random(1);
     const std::string text = random_noise(random, "abc\n", 100000);
     Pipe pipe(text, random_sizes(random));
-    Input input = Input::open(pipe.path());
+    Input input = open_mapped(pipe.path());
     ASSERT_FALSE(input.is_mapped());
     const auto head = input.peek(1000);
     EXPECT_EQ(std::string(head.begin(), head.end()), text.substr(0, 1000));
@@ -101,7 +102,7 @@ TEST(Input, ASmallerPeekLosesNothingOfALargerOne) {
     Random random(3);
     const std::string text = random_noise(random, "abc\n", 300000);
     Pipe pipe(text, {4096});
-    Input input = Input::open(pipe.path());
+    Input input = open_mapped(pipe.path());
     for (const std::size_t size : {2 * kSniffSize, std::size_t{10}, std::size_t{0}, 2 * kSniffSize}) {
         const auto head = input.peek(size);
         EXPECT_TRUE(std::string(head.begin(), head.end()) == text.substr(0, size)) << "peek(" << size << ")";
@@ -111,7 +112,7 @@ TEST(Input, ASmallerPeekLosesNothingOfALargerOne) {
 
 TEST(Input, PeeksAtShortStreams) {
     Pipe pipe("ab", {1});
-    Input input = Input::open(pipe.path());
+    Input input = open_mapped(pipe.path());
     EXPECT_EQ(input.peek(kSniffSize).size(), 2U);
     EXPECT_EQ(all_of(input), "ab");
 }
@@ -121,7 +122,8 @@ TEST(Input, SpoolsWhatWasPeekedAtAndTheRest) {
     for (const std::size_t size : {0U, 1U, 70000U, 3000000U}) {
         const std::string text = random_noise(random, "abc\n", size);
         Pipe pipe(text, {7, 4096});
-        Input input = Input::open(pipe.path());
+        const MappingGuard guard;
+        Input input = open_mapped(pipe.path());
         (void)input.peek(100);
         input.spool();
         ASSERT_TRUE(input.is_mapped());
@@ -151,7 +153,7 @@ TEST(Input, SaysWhichFileIsMissing) {
 TEST(Input, WaitingEndsWhenCancelled) {
     const SilentPipe pipe;
     Cancellation cancellation;
-    Input input = Input::open(pipe.path(), &cancellation);
+    Input input = open_mapped(pipe.path(), &cancellation);
     std::jthread canceller([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         cancellation.request();

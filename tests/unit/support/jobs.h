@@ -40,19 +40,11 @@ public:
     Watcher() = default;
     explicit Watcher(Finished finished) : on_finished(std::move(finished)) {}
 
-    void accept_open_quote() {
-        on_found = [](const Findings&) {};
-    }
-
     void spooled(std::uint64_t size) override {
         if (on_spooled) on_spooled(size);
     }
     void found(const Findings& findings) override {
-        if (on_found) {
-            on_found(findings);
-        } else {
-            JobObserver::found(findings);
-        }
+        if (on_found) on_found(findings);
     }
     void cut(const Piece& piece) override {
         if (on_cut) on_cut(piece);

@@ -48,13 +48,19 @@ TEST(PieceNamer, SortsInPieceOrder) {
     }
 }
 
+TEST(PieceNamer, OfAFolderAreTheInputsAndTheNumber) {
+    EXPECT_EQ(name_of("out/", "in/a.csv", 3, 12), "out/a.03.csv");
+    EXPECT_EQ(name_of("out/", "-", 3, 4), "out/stdin.3");
+    EXPECT_EQ(PieceNamer("out/", "a.csv", 1, 4).folder(), "out/");
+}
+
 TEST(PieceNamer, OfStreamsHasRoomAndSaysWhenItIsUsedUp) {
     EXPECT_EQ(name_of("{i}", "x", 3, std::nullopt), "000003");
     EXPECT_EQ(name_of("{i}", "x", 999999, std::nullopt), "999999");
-    EXPECT_THROW(name_of("{i}", "x", 1000000, std::nullopt), std::overflow_error);
+    EXPECT_THROW(name_of("{i}", "x", 1000000, std::nullopt), IndexWidthError);
     EXPECT_EQ(name_of("{i:08}", "x", 1000000, std::nullopt), "01000000");
     EXPECT_EQ(name_of("{i:2}", "x", 99, std::nullopt), "99");
-    EXPECT_THROW(name_of("{i:2}", "x", 100, std::nullopt), std::overflow_error);
+    EXPECT_THROW(name_of("{i:2}", "x", 100, std::nullopt), IndexWidthError);
 }
 
 TEST(PieceNamer, KnowsWhatItCouldNameWithAnotherNumberOfPieces) {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cleave/names.h"
-#include "cleave/value_names.h"
 #include "guarded_memory.h"
+#include "write/value_names.h"
 
 namespace cleave::test {
 namespace {

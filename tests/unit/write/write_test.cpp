@@ -88,14 +88,14 @@ TEST_P(WriteTest, JoinedPiecesAreTheInput) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", header mode " << static_cast<int>(header));
             Policy policy;
             policy.header = header;
-            policy.size = 5000 + random.below(150'000);
+            policy.max_bytes = 5000 + random.below(150'000);
             const TemporaryDirectory unused;
             Job job = job_of(policy);
             job.execution.threads = 1 + static_cast<unsigned>(random.below(4));
             job.output.replace = true;
             for (const auto& [name, content] : files()) fs::remove(directory_.path(name));
             Watcher watcher;
-            watcher.accept_open_quote();
+            job.allow_open_quote = true;
             split(text, job, watcher);
 
             const std::size_t header_size =

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 
 namespace cleave {
 namespace offload {
@@ -55,7 +55,7 @@ public:
         : node_(offload::make_leaf(offload::kTypeOperations<T>, offload::make_value(std::move(value)))) {}
 
     // The value, on the host; it is transferred there if it is on the device. Valid for as long as a handle to it
-    // exists. Throws std::logic_error if it has not been evaluated, and DeviceError and MemoryError as
+    // exists. Throws LogicError if it has not been evaluated, and DeviceError and MemoryError as
     // Context::evaluate() does.
     const T& get() const { return offload::as<T>(offload::host_value(*node_)); }
 
@@ -75,7 +75,7 @@ Lazy<Result> Annotated<Result(Arguments...)>::operator()(const Lazy<Arguments>&.
 }
 
 // Evaluates graphs. Any thread may use it; evaluations of one context run one after another. A body must not evaluate
-// anything in the context that calls it: that throws std::logic_error. Evaluated values keep the context's device and
+// anything in the context that calls it: that throws LogicError. Evaluated values keep the context's device and
 // memory manager alive.
 class Context final : public DeviceContext {
 public:
@@ -84,7 +84,7 @@ public:
     // Computes the values, and keeps them where they were computed. Other values of the graph are freed after their
     // last use, and would have to be computed again. If it throws, it keeps no memory and leaves every value as it was.
     // Throws what bodies throw; DeviceError if the device fails or, with kGpu, if its memory is too small even for the
-    // smallest page; MemoryError; and std::invalid_argument for a graph that belongs to a different context.
+    // smallest page; MemoryError; and ArgumentError for a graph that belongs to a different context.
     template <class... T>
     void evaluate(const Lazy<T>&... handles) {
         evaluate_nodes({handles.node()...});

@@ -1,5 +1,5 @@
-// What the runtime of cleave/offload.h must know about a C++ type: where a value is, how it is transferred, and how it
-// is cut into pages and reassembled.
+// What the runtime of cleave/experimental/offload.h must know about a C++ type: where a value is, how it is
+// transferred, and how it is cut into pages and reassembled.
 //
 // An annotator specialises SplitType<T>. Every member is optional, but device() and to() come together, and so do
 // size(), split() and merge():
@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 
 namespace cleave {
 

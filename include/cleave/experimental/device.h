@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cleave/error.h"
 #include "cleave/memory.h"
 
 namespace cleave {
@@ -27,9 +28,9 @@ enum class DeviceFault : std::uint8_t {
 };
 
 // A call to a device failed.
-class DeviceError : public std::runtime_error {
+class DeviceError : public ErrorOf<std::runtime_error> {
 public:
-    DeviceError(DeviceFault fault, const std::string& what) : std::runtime_error(what), fault_(fault) {}
+    DeviceError(DeviceFault fault, const std::string& what) : ErrorOf(what), fault_(fault) {}
 
     DeviceFault fault() const noexcept { return fault_; }
 
@@ -38,12 +39,12 @@ private:
 };
 
 // A device cannot be opened.
-class DeviceUnavailable : public std::runtime_error {
+class DeviceUnavailable : public ErrorOf<std::runtime_error> {
 public:
     // kTrust: another user could have written the module; doc/guide/devices.md says what is trusted.
     enum class Missing : std::uint8_t { kModule, kDriver, kCard, kTrust };
 
-    DeviceUnavailable(Missing missing, const std::string& what) : std::runtime_error(what), missing_(missing) {}
+    DeviceUnavailable(Missing missing, const std::string& what) : ErrorOf(what), missing_(missing) {}
 
     Missing missing() const noexcept { return missing_; }
 
@@ -52,7 +53,7 @@ private:
 };
 
 // Opens a device. `name` is "gpu", "gpu:N" for card N, or "/PATH[:CONFIG]" for a module; the path must not contain a
-// colon. Throws DeviceUnavailable, which says what is missing, and std::invalid_argument for any other name. Nothing
+// colon. Throws DeviceUnavailable, which says what is missing, and ArgumentError for any other name. Nothing
 // else in the library loads a module. A module stays loaded until the process ends.
 std::shared_ptr<Device> open_device(const std::string& name);
 

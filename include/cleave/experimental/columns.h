@@ -1,6 +1,6 @@
 // A column of a block of records, laid out in memory as Apache Arrow's type Binary, for other programs and for devices.
 // Values are as a reader of the file sees them, without quotes and escapes, and may consist of any bytes.
-// cleave/arrow.h exports columns. Knows nothing about files.
+// cleave/experimental/arrow.h exports columns. Knows nothing about files.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cleave/dialect.h"
+#include "cleave/error.h"
 #include "cleave/fields.h"
 #include "cleave/memory.h"
 
@@ -74,6 +75,12 @@ private:
     ColumnMemory<std::uint8_t> validity_{memory_};
 };
 
+// A column would have more than 2^31 - 1 bytes, the most that Arrow's layout allows.
+class ColumnSizeError : public ErrorOf<std::length_error> {
+public:
+    using ErrorOf::ErrorOf;
+};
+
 struct ColumnOptions {
     bool empty_is_null = false;    // an unquoted empty field is null, not the empty value; "" is never null
     bool missing_is_null = false;  // a record too short to have the column is null there; otherwise it causes
@@ -85,13 +92,13 @@ struct ColumnOptions {
 class ColumnReader {
 public:
     // `fields` is the number of fields in every record, as for FieldReader; 0 if it may vary. Throws
-    // std::invalid_argument for an invalid dialect.
+    // ArgumentError for an invalid dialect.
     ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOptions options);
 
     // Reads column `number`, counted from 0, of a block from a FieldReader with the same dialect. Reuses the memory of
     // `column`. An empty record is null in every column, unless `fields` is 1: then it is a record with one empty
-    // field. Throws std::invalid_argument if `fields` is above 0 but not above `number`, InputError for a record that
-    // is too short, and std::length_error if StringColumn::bytes() would exceed 2^31 - 1 bytes. After an exception the
+    // field. Throws ArgumentError if `fields` is above 0 but not above `number`, InputError for a record that
+    // is too short, and ColumnSizeError if StringColumn::bytes() would exceed 2^31 - 1 bytes. After an exception the
     // content of `column` is undefined.
     void read(const RecordBlock& block, std::size_t number, StringColumn& column) const;
 

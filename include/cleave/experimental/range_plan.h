@@ -13,8 +13,8 @@
 #include "cleave/blob.h"
 #include "cleave/cancel.h"
 #include "cleave/dialect.h"
+#include "cleave/experimental/range_summary.h"
 #include "cleave/plan.h"
-#include "cleave/range_summary.h"
 #include "cleave/scan.h"
 
 namespace cleave {
@@ -77,7 +77,7 @@ public:
     // The findings for the whole input. Throws RangesError if a range is missing.
     Findings findings() const;
 
-    // Throws what findings() throws, PieceCountError, and std::invalid_argument for a bad policy and for one that needs
+    // Throws what findings() throws, PieceCountError, and ArgumentError for a bad policy and for one that needs
     // the data: a size limit, an alignment, Policy::together or Policy::by.
     RangePlan plan(const Policy& wanted) const;
 
@@ -122,7 +122,7 @@ RangePlan plan_ranges(std::span<const RangeSummary> ranges, std::uint64_t input_
 
 // Finds the cuts in the input, in order. Reads at most one range for each; one walk finds all cuts in the same range.
 // Throws InputChangedError if the bytes do not match the summaries, Cancelled, what Blob::lend() throws, and
-// std::invalid_argument for a bad execution.
+// ArgumentError for a bad execution.
 std::vector<Boundary> find_cuts(const Blob& blob, const Dialect& dialect, std::span<const RangeCut> cuts,
                                 const Execution& execution, const Cancellation* cancellation = nullptr);
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cleave/device_context.h"
+#include "cleave/experimental/device_context.h"
 
 namespace cleave {
 

@@ -1,5 +1,5 @@
 // Functions with two bodies, one for the CPU and one for a device, and pages of values that pass through them one by
-// one. cleave/offload.h has graphs of such functions. Knows nothing about CSV.
+// one. cleave/experimental/offload.h has graphs of such functions. Knows nothing about CSV.
 //
 // Bodies must have no side effects: a body may be called again, on parts of its arguments, or not at all.
 #pragma once
@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "cleave/device.h"
-#include "cleave/machine_profile.h"
+#include "cleave/experimental/device.h"
+#include "cleave/experimental/machine_profile.h"
+#include "cleave/experimental/split_type.h"
 #include "cleave/memory.h"
-#include "cleave/split_type.h"
 
 namespace cleave {
 
@@ -66,7 +66,7 @@ class Annotated<Result(Arguments...)> {
 public:
     explicit Annotated(std::shared_ptr<const offload::Function> function) : function_(std::move(function)) {}
 
-    // Adds a node to a graph; computes nothing yet. Requires cleave/offload.h.
+    // Adds a node to a graph; computes nothing yet. Requires cleave/experimental/offload.h.
     Lazy<Result> operator()(const Lazy<Arguments>&... arguments) const;
 
     const std::shared_ptr<const offload::Function>& function() const noexcept { return function_; }
@@ -170,10 +170,10 @@ struct NodeReport {
 };
 
 // A device with its memory, the rates of functions, and a report on the last run. Any thread may use it; streams of one
-// context run one after another. A body must not use the context that calls it: that throws std::logic_error.
+// context run one after another. A body must not use the context that calls it: that throws LogicError.
 class DeviceContext {
 public:
-    // Throws std::invalid_argument, and DeviceError if the device's memory manager cannot be created.
+    // Throws ArgumentError, and DeviceError if the device's memory manager cannot be created.
     explicit DeviceContext(const ContextOptions& options);
 
     // Applies a function to a sequence of values, each a page in host memory, and passes the results to `sink` in

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "cleave/arrow.h"
-#include "cleave/columns.h"
 #include "cleave/dialect.h"
+#include "cleave/experimental/arrow.h"
+#include "cleave/experimental/columns.h"
 #include "cleave/input.h"
 #include "cleave/keys.h"
 #include "cleave/scan.h"
@@ -30,19 +30,19 @@ struct RecordRange {
 struct ColumnStreamOptions {
     bool has_header = true;
     // The columns to deliver, numbered from 0, in this order; at least one, and none twice. Not set: all.
-    std::optional<std::vector<std::size_t>> columns;
+    std::optional<std::vector<std::size_t>> columns = {};
     // Rules that change values; see cleave/stage.h. `select` must be empty, and `columns` must not name a column that
     // `default_action` drops. With rules, a byte that readers may interpret differently causes InputError.
-    StageOptions rules;
-    std::shared_ptr<const KeyRing> keys;
+    StageOptions rules = {};
+    std::shared_ptr<const KeyRing> keys = {};
     // With `missing_is_null`, records may have any number of fields. Otherwise every record that is not empty must have
     // as many fields as the first.
-    ColumnOptions layout;
+    ColumnOptions layout = {};
     bool is_text = true;                           // the columns are Utf8 instead of Binary: see ArrowColumn
-    bool accepts_open_quote = false;               // all that follows a quote that is never closed belongs to the last
+    bool allow_open_quote = false;                 // all that follows a quote that is never closed belongs to the last
                                                    // record
     std::size_t page_size = std::size_t{1} << 20;  // bytes of the input in a batch, roughly; 1 .. kMaxBlockSize
-    std::optional<RecordRange> range;              // blobs only; not set: all records except the header
+    std::optional<RecordRange> range = {};         // blobs only; not set: all records except the header
 };
 
 // For use by one thread at a time; any thread may destroy it. The first call of next() starts Execution::threads
@@ -50,12 +50,12 @@ struct ColumnStreamOptions {
 // no columns.
 //
 // A child process made by fork() has none of these threads. There, calling next() on a stream that was started before
-// the fork throws std::logic_error, and the stream's memory is not released. Other streams can be used.
+// the fork throws LogicError, and the stream's memory is not released. Other streams can be used.
 class ColumnStream {
 public:
     // Reads the head of the input, and keeps the input. If the input is a blob, other readers may use it at the same
     // time. If it is a stream, it must not have been read before, and only one ColumnStream at a time may use it.
-    // Throws std::invalid_argument for invalid arguments, RuleError, InputError as refuse_foreign() does and for a
+    // Throws ArgumentError for invalid arguments, RuleError, InputError as refuse_foreign() does and for a
     // malformed first record, and whatever Input::peek() throws.
     ColumnStream(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
                  const Execution& execution);
@@ -65,7 +65,8 @@ public:
     ~ColumnStream();
 
     // The names of the columns: the header's values, or "column_1" and so on. Bytes that are not UTF-8 become U+FFFD.
-    const std::vector<std::string>& names() const noexcept;
+    const std::vector<std::string>& names() const& noexcept;
+    std::vector<std::string> names() const&& { return names(); }
     // How many records are not data, as in Findings::records_before_data().
     std::uint64_t header_records() const noexcept;
 
@@ -74,8 +75,8 @@ public:
 
     // Sets `array` to the next batch, which has at least one record; the caller releases it. Returns false after the
     // last batch. Throws InputError, with its place, for a malformed record or a value that is not text (its place is
-    // the start of the record), OpenQuoteError, InputChangedError and std::system_error. After an exception the stream
-    // is at its end. Throws std::logic_error in a process that does not have the stream's threads.
+    // the start of the record), OpenQuoteError, InputChangedError and SystemError. After an exception the stream
+    // is at its end. Throws LogicError in a process that does not have the stream's threads.
     bool next(ArrowArray* array);
 
 private:
@@ -87,7 +88,7 @@ private:
 };
 
 // The names that a ColumnStream of all columns would have. Reads only the head of the input. Throws what the
-// constructor of ColumnStream throws, including std::invalid_argument while a ColumnStream is reading an input that is
+// constructor of ColumnStream throws, including ArgumentError while a ColumnStream is reading an input that is
 // a stream.
 std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool has_header);
 

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -20,9 +21,9 @@ struct ValueNameOptions {
 using KeyValues = std::function<std::string_view(std::size_t key, std::size_t column)>;
 
 // Under `hive`, a key cannot have a name, because a folder's name would be longer than file systems allow.
-class ValueNameError : public std::invalid_argument {
+class ValueNameError : public ArgumentError {
 public:
-    ValueNameError(std::size_t key, const std::string& what) : std::invalid_argument(what), key_(key) {}
+    ValueNameError(std::size_t key, const std::string& what) : ArgumentError(what), key_(key) {}
     std::size_t key() const noexcept { return key_; }
 
 private:
@@ -42,7 +43,7 @@ constexpr std::size_t kMaxValueName = 200;
 // with "."; the same holds for each folder under `hive`. Without `hive` there is no slash. src/write/value_names.cpp
 // describes the form of names.
 //
-// Throws ValueNameError. Throws std::invalid_argument if there is no column, or under `hive` one without a name. No
+// Throws ValueNameError. Throws ArgumentError if there is no column, or under `hive` one without a name. No
 // message shows a value.
 std::vector<std::string> value_names(std::size_t count, const KeyValues& value, const ValueNameOptions& options);
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "cleave/columns.h"
+#include "cleave/experimental/columns.h"
 #include "cleave/fields.h"
 
 // The structs of the interface. The recipient either calls release() exactly once, unless it is null, or moves the
@@ -83,7 +83,7 @@ struct ArrowColumn {
 // Exports columns of a block as a struct array, which importers take as a record batch: one row per record. The formats
 // of the columns are "z" or "u". Each array, including each child, owns its memory, and any thread may release it.
 // `schema` and `array` are overwritten only once everything has succeeded. Throws what ColumnReader::read() throws,
-// InputError for text that is not UTF-8, and std::invalid_argument for an invalid name.
+// InputError for text that is not UTF-8, and ArgumentError for an invalid name.
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
                     ArrowSchema* schema, ArrowArray* array);
 

@@ -106,13 +106,13 @@ struct RangeSummary {
 };
 static_assert(std::is_trivially_copyable_v<RangeSummary>);
 
-// The summary of two ranges as one. Associative, but not commutative. Throws std::invalid_argument if `second` does not
+// The summary of two ranges as one. Associative, but not commutative. Throws ArgumentError if `second` does not
 // begin where `first` ends, or their dialects differ.
 RangeSummary compose(const RangeSummary& first, const RangeSummary& second);
 
 // Summarises bytes [begin, begin + blob.size()) of an input; the blob contains only these. Nothing before or after the
 // range is read. For a range at the start of the input, throws InputError as refuse_foreign() does. Throws Cancelled,
-// what Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument for an invalid dialect, a bad execution,
+// what Blob::lend() and Blob::throw_if_lost() throw, and ArgumentError for an invalid dialect, a bad execution,
 // and a range that ends past the largest offset. Does not use the execution's summariser or index.
 RangeSummary summarise_range(const Blob& blob, std::uint64_t begin, const Dialect& dialect, const Execution& execution,
                              const Cancellation* cancellation = nullptr);

@@ -1,5 +1,5 @@
-// Measurements of a machine and one of its devices: how fast it transfers bytes and runs functions. cleave/offload.h
-// uses them to place functions.
+// Measurements of a machine and one of its devices: how fast it transfers bytes and runs functions.
+// cleave/experimental/offload.h uses them to place functions.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "cleave/device.h"
+#include "cleave/experimental/device.h"
 
 namespace cleave {
 
@@ -82,7 +82,7 @@ ReadProfile read_profile(const std::string& folder, const MachineIdentity& ident
 ReadProfile read_newest_profile(const std::string& folder);
 
 // Writes the profile in one step, readable only by this user. Creates the last folder of the path, and its parent, if
-// they do not exist. Returns the file's path. Throws std::system_error with the path, including when the folder is a
+// they do not exist. Returns the file's path. Throws SystemError with the path, including when the folder is a
 // link, belongs to another user, or can be written to by other users.
 std::string write_profile(const std::string& folder, const MachineProfile& profile);
 
