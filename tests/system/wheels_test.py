@@ -106,6 +106,7 @@ def use(place, wheels):
     pieces = b"".join((place.folder / ("piece.%d.csv" % i)).read_bytes() for i in range(1, 5))
     check(pieces == INPUT.read_bytes(), "the pieces of the command, joined, are the file")
     check(place.run(command, "count", data) == "%d\n" % records, "the command counts")
+    check((place.folder / "site/share/man/man5/cleave-formats.5").is_file(), "the manual pages are beside the command")
     name = next((place.folder / "site").glob("cleave_csv-*.dist-info/WHEEL")).read_text().split("Tag: ")[1].strip()
     check("Successfully installed" in said, "pip says so: " + said)
     return "%s: Python %s" % (name, lines[4])
