@@ -94,7 +94,7 @@ def split_beside(bench: Bench, name: str, path: Path, tools: list[Contestant]) -
 
 
 def cores(bench: Bench) -> None:
-    """split -n 64 with 1, 2, 4... threads into memory (tmpfs), up to the number of cores, against cp."""
+    """split -n 64 into memory (tmpfs) with 1, 2, 4, ... threads, up to the number of cores, compared with cp."""
     folder = Path("/dev/shm")
     if not folder.is_dir():
         bench.skip("split over cores: there is no /dev/shm")

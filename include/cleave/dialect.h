@@ -138,7 +138,7 @@ enum class DialectDoubt : std::uint8_t {
     kEscapedQuotes,      // backslashes seem to escape quotes
     kPlainQuotes,        // quotes between tabs seem to be plain data
     kQuotesUnexplained,  // no delimiter explains the quotes: even under the one that was sniffed some are misplaced,
-                         // and fewer than half of the records agree in a number of fields above 1
+                         // and fewer than half of the records agree on a number of fields above 1
 };
 
 struct SniffedDialect {

@@ -188,7 +188,7 @@ struct ParseShared {
 
     std::uint32_t tile;
     unsigned warp_flips[kWarps];           // whether the warp has an odd number of quotes
-    std::uint32_t warp_counts[2][kWarps];  // local_counts() if the tile begins outside and inside quotes
+    std::uint32_t warp_counts[2][kWarps];  // local_counts() if the tile begins outside quotes, and if it begins inside
     TileStart start;
     std::uint16_t ends[kEndRoom];  // positions in the tile
     std::uint32_t rows[kRowRoom];  // start, and number of ends before it, in the tile

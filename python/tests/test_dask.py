@@ -1,4 +1,4 @@
-"""What the readers for engines do before and beside the engines: path patterns, and positions in errors.
+"""What the readers for engines do outside the engines: path patterns, and positions in errors.
 tests/system/reach has tests with the real engines.
 """
 

@@ -26,7 +26,7 @@ struct Context {
     std::string path;  // of the current input, as given; empty before the first input
     Meter meter;       // of the current input
     std::optional<KeyRing> keys;
-    // Whether the pieces of a split are complete and will stay. Then the run has succeeded, even if something fails
+    // Whether the pieces of a split are complete and will stay. If so, the run has succeeded, even if something fails
     // later.
     bool is_committed = false;
     const OpenInput* opened = nullptr;  // the input while it is open

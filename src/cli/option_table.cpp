@@ -98,7 +98,7 @@ std::vector<OptionRow> output_rows() {
         {"manifest", 0, "FILE", "write a JSON list of the pieces, after the pieces", kSplit, "Output", kPath},
         {"manifest", 0, "FILE", "JSON list of the pieces: names, order and sizes", kJoin, "Output", kPath},
         {"checksum", 0, nullptr, "CRC32C of each piece, in the manifest and events", kSplit, "Output"},
-        {"resume", 0, nullptr, "keep pieces that are identical, write the others", kSplit, "Output"},
+        {"resume", 0, nullptr, "keep identical existing pieces, write the others", kSplit, "Output"},
         {"sync", 0, nullptr, "wait until everything is on stable storage", kSplit, "Output"},
         {"reflink", 0, "WHEN", "share blocks with the input: {choices} [never]", kSplit, "Output",
          choice_names(kCloneModes)},

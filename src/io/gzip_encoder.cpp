@@ -177,7 +177,7 @@ public:
     GzipEncoder(int level, Helpers* helpers, const Cancellation* cancellation)
         : level_(level), helpers_(helpers), stop_{cancellation}, deflater_(level) {
         if (helpers_ != nullptr) worker_.emplace(*helpers_);
-        // RFC 1952: no name, no time, a hint at the level, made on Unix.
+        // RFC 1952: no name, no time, a hint about the level, made on Unix.
         const auto hint = static_cast<std::uint8_t>(level_ == most_level(Compression::kGzip)    ? 2
                                                     : level_ == least_level(Compression::kGzip) ? 4
                                                                                                 : 0);

@@ -23,7 +23,7 @@ namespace cleave {
 
 class Stage;
 
-// The columns that Policy::by names. Throws RuleError, InputError for a header that is too long,
+// The columns that Policy::by names. Throws RuleError, InputError for a header that is too long, and
 // InputChangedError.
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
 

@@ -93,7 +93,7 @@ struct StageReading {
 // The text has no byte order mark.
 StageReading apply_stage(std::string_view text, const ReferenceStage& stage);
 
-// Whether a rule with this constant can be compiled: the dialect can write it.
+// Whether a rule with this constant can be compiled, that is, whether the dialect can write it.
 bool can_carry(std::string_view value, const Dialect& dialect);
 // The field that represents the value, in quotes if `quoted` or if it needs them; nothing if the dialect cannot carry
 // the value.

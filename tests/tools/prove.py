@@ -144,7 +144,7 @@ def commands_of(part, seed):
 # What has passed.
 
 class State(NamedTuple):
-    """`commit` is None if the working tree differs from it."""
+    """`commit` is None if the working tree has uncommitted changes."""
     commit: str
     seed: int
 

@@ -197,7 +197,7 @@ public:
     // pointer to it is gone. May be called at any time, even during an evaluation.
     std::shared_ptr<Memory> borrow_pinned(std::size_t size);
 
-    // How the functions of the last stream or evaluation ran, in that order.
+    // How the functions of the last stream or evaluation ran, in the order in which they ran.
     std::vector<NodeReport> report() const;
     // The same as a few lines of text, each ending in a line feed.
     std::string explain() const;

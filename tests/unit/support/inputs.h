@@ -67,8 +67,8 @@ std::string alphabet_of(const Dialect& dialect);
 // Random bytes of the alphabet, without any structure.
 std::string random_noise(Random& random, std::string_view alphabet, std::size_t size);
 
-// Fields and records as a program that writes the dialect would, cut off at `size`. `stray_percent` of the fields have
-// a quote where none belongs.
+// Fields and records as a program that writes the dialect would write them, cut off at `size`. `stray_percent` of the
+// fields have a quote where none belongs.
 std::string random_csv(Random& random, const Dialect& dialect, std::size_t size, unsigned stray_percent);
 
 // Any of the above, at random.
