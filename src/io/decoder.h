@@ -1,4 +1,4 @@
-// Reads compressed streams, with zlib and libzstd. Knows nothing about descriptors.
+// Reads compressed streams, with libzstd. Knows nothing about descriptors.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// A stream of one or more consecutive members (gzip) or frames (zstd). For one thread at a time.
+// A stream of one or more consecutive frames. For one thread at a time.
 class Decoder {
 public:
     Decoder() = default;
@@ -24,13 +24,9 @@ public:
 
     // Whether the bytes taken so far form a complete stream, which may end here.
     virtual bool is_whole() const = 0;
-
-    // Says that earlier members were decoded elsewhere; see io/stream_parts.h. Call this only before the first
-    // decode().
-    virtual void pass_over_parts() {}
 };
 
-// `format` must not be kNone.
+// `format` must be neither kNone nor kGzip, for which there is GzipReader.
 std::unique_ptr<Decoder> make_decoder(Compression format);
 
 }  // namespace cleave

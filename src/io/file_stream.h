@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cleave/cancel.h"
 #include "cleave/compression.h"
 #include "cleave/stream.h"
+#include "inflate/parallel_gzip.h"
 #include "io/parallel_decoder.h"
 #include "io/source.h"
 
@@ -41,6 +43,8 @@ private:
     std::size_t read_raw(std::span<std::uint8_t> into);
     std::span<const std::uint8_t> read_next();
     std::span<const std::uint8_t> decode_next();
+    void use_threads_for_gzip();
+    std::span<const std::uint8_t> read_gzip();
     bool read_compressed();
 
     const Source& source_;
@@ -57,6 +61,9 @@ private:
     std::optional<ParallelDecoder> decoder_;
     std::span<const std::uint8_t> compressed_;   // bytes that the decoder has yet to take
     Following following_ = Following::kNothing;  // what comes after them
+    std::uint64_t decoded_ = 0;                  // bytes returned by the decoder
+    std::uint64_t gzip_at_ = 0;                  // the compressed byte at which the next one takes over
+    std::unique_ptr<ParallelGzip> gzip_;
 };
 
 }  // namespace cleave

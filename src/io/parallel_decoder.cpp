@@ -23,6 +23,14 @@ constexpr std::size_t kLeastShare = std::size_t{128} << 10;
 
 }  // namespace
 
+ParallelDecoder::ParallelDecoder(Compression format) : takes_parts_(format == Compression::kGzip) {
+    if (format == Compression::kGzip) {
+        gzip_ = std::make_unique<GzipReader>();
+    } else {
+        decoder_ = make_decoder(format);
+    }
+}
+
 void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::clamp(threads, 1U, kMaxThreads); }
 
 std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
@@ -38,6 +46,7 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
         if (!takes_parts_) break;
         if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
     }
+    if (gzip_) return gzip_->decode(from);
     const auto into = buffer_.grow(kInOrder).first(kInOrder);
     return into.first(decoder_->decode(from, into));
 }
@@ -83,7 +92,7 @@ std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::u
     const std::size_t count = decode_parts(room);
     takes_parts_ = count == parts_.size();
     if (count == 0) return {};
-    decoder_->pass_over_parts();
+    gzip_ = std::make_unique<GzipReader>(GzipPlace{}, std::span<const std::uint8_t>());  // after these members
     std::size_t size = 0;
     for (const Part& part : std::span(parts_).first(count)) {
         size += part.size;

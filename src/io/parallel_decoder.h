@@ -7,10 +7,10 @@
 //
 // The bytes themselves claim where the parts are. The claim is believed only once the parts are decoded and their sizes
 // and checksums agree with it. From the first part for which they do not agree, or the first member that is not a part,
-// a Decoder continues in order. A part is decoded only after all of it has arrived. Neither the decoded bytes nor the
-// errors therefore depend on the number of threads or on how the input is split across calls.
+// a GzipReader continues in order. A part is decoded only after all of it has arrived. Neither the decoded bytes nor
+// the errors therefore depend on the number of threads or on how the input is split across calls.
 //
-// The result is the same as a Decoder's, with one exception: libdeflate accepts 1 in 100,000 of the damaged parts that
+// The result is the same as in order, with one exception: libdeflate accepts 1 in 100,000 of the damaged parts that
 // zlib rejects. In these, the damage changes neither size nor checksum.
 #pragma once
 
@@ -18,10 +18,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/unfilled_buffer.h"
 #include "cleave/compression.h"
+#include "inflate/gzip_reader.h"
 #include "io/decoder.h"
 #include "io/stream_parts.h"
 
@@ -38,22 +40,26 @@ enum class Following : std::uint8_t {
 class ParallelDecoder {
 public:
     // `format` must not be kNone. Throws std::bad_alloc.
-    explicit ParallelDecoder(Compression format)
-        : decoder_(make_decoder(format)), takes_parts_(format == Compression::kGzip) {}
+    explicit ParallelDecoder(Compression format);
 
     // Sets how many threads may decode, including the calling one; at most 16 are used. The default is 1.
     void set_threads(unsigned threads) noexcept;
 
     // Takes bytes from the front of `from` and returns them decoded. The result is valid until the next call, and is
-    // empty only if all of `from` was taken or, unless kNothing follows, if the remaining bytes should be passed again
-    // together with bytes that follow. Throws what Decoder::decode() throws.
+    // empty only if all of `from` was taken, or if the remaining bytes should be passed again together with bytes that
+    // follow; if kNothing follows, the stream ends too early. Throws what Decoder::decode() throws.
     std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from, Following following);
 
     // How many bytes to read in addition to those that decode() did not take.
     std::size_t read_size() const;
 
     // Whether the bytes taken so far form a complete stream, which may end here.
-    bool is_whole() const { return decoder_->is_whole(); }
+    bool is_whole() const { return gzip_ ? gzip_->is_whole() : decoder_->is_whole(); }
+
+    // Whether the stream is gzip that has to be read in order. If so, take_reader() may be called, after which nothing
+    // else may.
+    bool reads_gzip_in_order() const noexcept { return gzip_ != nullptr && !takes_parts_; }
+    std::unique_ptr<GzipReader> take_reader() noexcept { return std::move(gzip_); }
 
 private:
     struct Part {
@@ -66,6 +72,7 @@ private:
     std::size_t decode_parts(std::span<std::uint8_t> room);
     std::span<const std::uint8_t> take_parts(std::span<const std::uint8_t>& from);
 
+    std::unique_ptr<GzipReader> gzip_;  // either this or the next
     std::unique_ptr<Decoder> decoder_;
     unsigned threads_ = 1;
     bool takes_parts_;        // all members so far were sound parts

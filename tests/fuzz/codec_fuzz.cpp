@@ -7,6 +7,7 @@
 
 #include "choices.h"
 #include "cleave/error.h"
+#include "decoded.h"
 #include "gzip_members.h"
 #include "inputs.h"
 #include "io/decoder.h"
@@ -20,6 +21,7 @@ constexpr std::size_t kMaxTextSize = 250;
 constexpr std::size_t kMaxDecoded = 100'000;  // a few bytes may expand to a great many
 constexpr std::size_t kRoomInOrder = 65'536;  // the same as in ParallelDecoder, if data is not divided into parts
 
+// What counts is the text, or its first kMaxDecoded bytes, and whether it is whole.
 struct Decoded {
     std::string text;
     bool is_whole = false;
@@ -27,25 +29,9 @@ struct Decoded {
     bool operator==(const Decoded&) const = default;
 };
 
-// Decodes up to kMaxDecoded bytes of the text and ignores the rest.
 Decoded decode(const std::string& stream, Compression format, std::size_t part, std::size_t room) {
-    const auto decoder = make_decoder(format);
-    std::vector<std::uint8_t> into(room);
-    Decoded decoded;
-    try {
-        for (std::size_t i = 0; i <= stream.size() + part && decoded.text.size() < kMaxDecoded; i += part) {
-            auto from = bytes_of(stream).subspan(std::min(i, stream.size()));
-            from = from.first(std::min(from.size(), part));
-            while (const std::size_t size = decoder->decode(from, into)) {
-                decoded.text.append(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(size));
-            }
-            EXPECT_TRUE(from.empty());
-        }
-        decoded.is_whole = decoder->is_whole();
-    } catch (const InputError&) {
-        return decoded;
-    }
-    return decoded;
+    auto decoded = decoded_in_order(stream, format, part, room, kMaxDecoded);
+    return {std::move(decoded.text), decoded.is_whole};
 }
 
 // Decodes on several threads where the stream has parts for them, adding `part` bytes at a time.
@@ -71,7 +57,7 @@ Decoded decode_parts(const std::string& stream, Compression format, unsigned thr
     } catch (const InputError&) {
         return decoded;
     }
-    EXPECT_TRUE(decoded.text.size() >= kMaxDecoded || from.empty());
+    EXPECT_TRUE(decoded.text.size() >= kMaxDecoded || from.empty() || !decoded.is_whole);
     return decoded;
 }
 

@@ -32,7 +32,8 @@ FLOORS = [
      "records": "scan io memory"},
     {"scan": "kernels dialect io"},
     {"index": "dialect io", "kernels": "", "offload": "io memory"},
-    {"dialect": "", "io": "", "memory": ""},
+    {"dialect": "", "io": "inflate", "memory": ""},
+    {"inflate": ""},
     {"base": ""},
 ]
 GROUND = "base"
