@@ -31,8 +31,8 @@ std::string too_short(Compression format) {
     return std::string(compression_name(format)) + " data that ends too early";
 }
 
-InputError error_at(const InputError& error, std::uint64_t compressed_byte) {
-    return InputError(std::string(error.what()) + " (compressed byte " + std::to_string(compressed_byte) + ")");
+[[noreturn]] void throw_at(const InputError& error, std::uint64_t compressed_byte) {
+    throw InputError(std::string(error.what()) + " (compressed byte " + std::to_string(compressed_byte) + ")");
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ std::span<const std::uint8_t> FileStream::decode_next() {
             throw InputError(too_short(compression_));
         }
     } catch (const InputError& error) {
-        throw error_at(error, consumed_ - compressed_.size());
+        throw_at(error, consumed_ - compressed_.size());
     }
 }
 
@@ -159,7 +159,7 @@ std::span<const std::uint8_t> FileStream::read_gzip() {
         if (bytes.empty() && !gzip_->is_whole()) throw InputError(too_short(compression_));
         return bytes;
     } catch (const InputError& error) {
-        throw error_at(error, gzip_at_ + gzip_->place());
+        throw_at(error, gzip_at_ + gzip_->place());
     }
 }
 

@@ -202,7 +202,7 @@ PLANTED = [
 
 # A page, a string in it, the replacement for that string, and the fault that must be reported for the page.
 PLANTED_IN_PAGES = [
-    (PAGE, "    11  cli ", "    11  CLI ", f"1: {OTHER_MAP}"),
+    (PAGE, "    12  cli ", "    12  CLI ", f"1: {OTHER_MAP}"),
     ("src/scan/README.md", "- `walker`:", "- `runner`:", "1: does not name walker"),
     ("src/scan/README.md", "- `walker`:", "- `runner`:", "1: names runner, which is not there"),
     ("src/plan/README.md", "\n- `plan`", "\n- `limits`: again\n- `plan`", "1: names limits twice"),

@@ -184,6 +184,25 @@ def decompressed(bench):
         need(bench.run("cat", "-H", "-", data=data) == bench.bytes, "cat prints other bytes")
 
 
+def by_chunks_of_gzip(bench):
+    """Files that several threads decode: of usual blocks; a part that shrinks to a thousandth, so that a chunk would be
+    too long; one that does not shrink, in stored blocks; and many members."""
+    run = HEADER + b"1," + b"x" * (40 << 20) + b"\n"
+    noise = b"".join(SECRET + hashlib.sha256(b"%d" % i).digest() for i in range(200000)).replace(b"\n", b"_")
+    noise = noise.replace(b"\r", b"_").replace(b'"', b"_") + b"\n"
+    members = b"".join(gzip.compress(line, 1) for line in bench.lines[:3000])
+    for name, text, data in (
+            ("usual", bench.bytes, gzip.compress(bench.bytes, 6)),
+            ("long", run + bench.bytes + run, gzip.compress(run + bench.bytes + run, 6)),
+            ("noise", noise + bench.bytes, gzip.compress(noise, 6) + gzip.compress(bench.bytes, 0)),
+            ("members", HEADER + b"".join(bench.lines[:3000]), gzip.compress(HEADER) + members)):
+        with open(bench.at(name + ".csv.gz"), "wb") as file:
+            file.write(data)
+        for threads in ("1", "2", "5"):
+            got = bench.run("cat", "-H", "-d", ",", "-j", threads, name + ".csv.gz")
+            need(got == text, f"{name}, {threads} threads: cat prints other bytes")
+
+
 def printed(bench):
     need(bench.run("cat", "--header", "first", "in.csv") == bench.bytes, "cat: other bytes of a file")
     need(bench.run("cat", "--header", "first", "-", data=bench.bytes) == bench.bytes, "cat: other bytes of a pipe")
@@ -420,8 +439,8 @@ def long_header(bench):
         need(bench.run("count", "-", "-d", ",", data=data) == b"%d\n" % records, "another count")
 
 
-CHECKS = [by_number, by_size, by_count, compressed, filtered, decompressed, printed, offsets, checked, indexed,
-          by_ranges, many_ranges, redacted, long_rules, by_value, together, long_runs, resumed, joined, long_header,
+CHECKS = [by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip, printed, offsets, checked,
+          indexed, by_ranges, many_ranges, redacted, long_rules, by_value, together, long_runs, resumed, joined, long_header,
           faults]
 
 
