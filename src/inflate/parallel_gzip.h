@@ -36,7 +36,8 @@ public:
     static constexpr std::size_t kMostChunk = std::size_t{1} << 20;
 
     // Continues where `reader` is, with the next bytes from the source. `threads` includes the calling one. A
-    // `chunk_size` other than 0 is for tests; otherwise, it follows the data. Throws std::bad_alloc.
+    // `chunk_size` other than 0 is for tests, and at least 1 KiB, so that the head of a block fits; otherwise, it
+    // follows the data. Throws std::bad_alloc.
     ParallelGzip(std::unique_ptr<GzipReader> reader, Source source, unsigned threads, std::size_t chunk_size = 0);
 
     // The next bytes, valid until the next call; empty at the end. Throws InputError without a place, which place()

@@ -1,5 +1,5 @@
-// Chunks decoded from guessed starts: nearly all guesses are right, and with the bytes before a chunk its symbols become
-// the bytes that zlib finds there.
+// Chunks decoded from guessed starts: nearly all guesses are right, and with the bytes before a chunk its symbols
+// become the bytes that zlib finds there.
 #include "inflate/chunk.h"
 
 #include <gtest/gtest.h>

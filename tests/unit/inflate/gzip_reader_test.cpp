@@ -11,41 +11,14 @@
 #include <vector>
 
 #include "cleave/error.h"
+#include "gzip_outcomes.h"
 #include "gzip_reference.h"
 #include "inputs.h"
 
 namespace cleave::test {
 namespace {
 
-using Verdict = GzipOutcome::Verdict;
-
 constexpr std::size_t kMostText = 200'000;
-
-// Gives the reader `step` more bytes whenever it needs some.
-GzipOutcome outcome_in_order(std::string_view stream, std::size_t step) {
-    GzipReader reader;
-    GzipOutcome outcome;
-    std::size_t taken = 0;
-    for (std::size_t given = 0;;) {
-        auto from = bytes_of(stream).subspan(taken, given - taken);
-        try {
-            const auto bytes = reader.decode(from);
-            taken = given - from.size();
-            outcome.text.append(bytes.begin(), bytes.end());
-            if (!bytes.empty()) continue;
-        } catch (const InputError&) {
-            outcome.verdict = Verdict::kCorrupt;
-            outcome.place = given - from.size();
-            return outcome;
-        }
-        if (given == stream.size()) break;
-        given = std::min(stream.size(), given + step);
-    }
-    if (reader.is_whole()) return outcome;
-    outcome.verdict = Verdict::kTooShort;
-    outcome.place = stream.size();
-    return outcome;
-}
 
 std::size_t some_step(Random& random, std::size_t size) {
     constexpr std::array<std::size_t, 6> kSteps = {1, 7, 64, 1000, 65'536, std::size_t{1} << 30};

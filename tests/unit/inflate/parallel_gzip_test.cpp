@@ -4,52 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
-#include "cleave/error.h"
+#include "gzip_outcomes.h"
 #include "gzip_reference.h"
 #include "inputs.h"
 
 namespace cleave::test {
 namespace {
 
-using Verdict = GzipOutcome::Verdict;
-
-struct Way {
-    unsigned threads;
-    std::size_t chunk;
-};
-
-GzipOutcome outcome_on_threads(std::string_view stream, const Way& way) {
-    std::size_t given = 0;
-    ParallelGzip gzip(
-        std::make_unique<GzipReader>(),
-        [&](std::span<std::uint8_t> into) {
-            const std::size_t size = std::min(into.size(), stream.size() - given);
-            std::memcpy(into.data(), stream.data() + given, size);
-            given += size;
-            return size;
-        },
-        way.threads, way.chunk);
-    GzipOutcome outcome;
-    try {
-        for (auto bytes = gzip.read(); !bytes.empty(); bytes = gzip.read())
-            outcome.text.append(bytes.begin(), bytes.end());
-    } catch (const InputError&) {
-        outcome.verdict = Verdict::kCorrupt;
-        outcome.place = gzip.place();
-        return outcome;
-    }
-    if (gzip.is_whole()) return outcome;
-    outcome.verdict = Verdict::kTooShort;
-    outcome.place = gzip.place();
-    return outcome;
-}
-
-Way some_way(Random& random) {
+GzipWay some_way(Random& random) {
     constexpr std::array<std::size_t, 6> kChunks = {1024, 2000, 5000, 20'000, 65'536, 0};
     return {1 + static_cast<unsigned>(random.below(kSanitized ? 4 : 16)), kChunks.at(random.below(kChunks.size()))};
 }
