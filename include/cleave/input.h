@@ -98,10 +98,9 @@ public:
     // as long as the input. Does nothing for an input that was moved from.
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
-    // How many threads may decompress a stream, including the reader's; initially 1. More threads help only if a file
-    // consists of parts that can be decompressed independently, which are BGZF blocks. The bytes are the same however
-    // many there are. Functions that take an Execution set this to its number of threads. Does nothing for other
-    // inputs.
+    // How many threads may decompress a stream, including the reader's; initially 1. More threads help with gzip in a
+    // file, and with BGZF. The bytes and the errors are the same however many there are. Functions that take an
+    // Execution set this to its number of threads. Does nothing for other inputs.
     void set_threads(unsigned threads) noexcept;
 
     // For a reader that needs the input to itself. claim() returns false if another reader has claimed it. Any thread

@@ -76,6 +76,9 @@ PARTS = {
     "ranges": Part("summaries of ranges compose: 1,000,000 random texts", "release", """
         env CLEAVE_RANGE_CASES=1000000 CLEAVE_TEST_SEED={first} build/release/tests/range_test --gtest_filter=*Random*
         tests/system/reach/compose_test.py --cleave {release} --count 10000 --seed {first}"""),
+    "gzip": Part("gzip is read as by zlib: 100,000 streams, each damaged ten times, in order and on threads", "release", """
+        env CLEAVE_GZIP_STREAMS=100000 CLEAVE_TEST_SEED={first} build/release/tests/gzip_reader_test --gtest_filter=*Random*
+        env CLEAVE_GZIP_STREAMS=20000 CLEAVE_TEST_SEED={first} build/release/tests/parallel_gzip_test"""),
     "power": Part("what a loss of power leaves: 1,000 subsets of what was not synced, and every single loss", "release", """
         tests/faults/power_test.py --cleave {release} --rounds 25 --seed {seed}"""),
     "beyond_4g": Part("sparse inputs of more than 4 GiB, under every verb; takes up to 16 GiB of the disk", "release", """
