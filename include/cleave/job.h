@@ -29,8 +29,8 @@ enum class Passes : std::uint8_t {
 // record is in the same piece as without a stage. Policy::together names a column of the input, and compares what is
 // written of it; naming a column that the stage drops throws RuleError. A stage cannot be combined with
 // Policy::alignment, nor with a stream that is needed as a whole, unless `may_spool` is set. With Policy::by, a stream
-// needs `may_spool` only for buckets that drop the columns: otherwise everything that goes to a temporary file is also
-// written or becomes a name.
+// needs `may_spool` only for buckets and parts that drop the columns: otherwise everything that goes to a temporary
+// file is also written or becomes a name.
 struct JobRules {
     StageOptions options = {};  // no stage if these are empty, or change nothing in any input
     const KeyRing* keys = nullptr;

@@ -27,10 +27,10 @@ struct PieceValue {
 
 // A template is text with fields in braces: {stem} and {ext} come from the input's name ("-" has the stem "stdin"), {i}
 // is the piece's number counted from `first_index`, {n} is the number of pieces, {start} and {record} are the byte and
-// the record at which the piece starts, and {value} is the name of its value. With {value} in the template, {i} counts
-// the pieces of each value from `first_index`. A number may have a width, as in {i:05}; without one, {i} is wide enough
-// for names to sort in piece order. {{ and }} stand for braces. A template that ends with a slash is a folder, in which
-// the names are {stem}.{i}{ext}.
+// the record at which the piece starts, and {value} is the name of its value or part. With {value} in the template, {i}
+// counts the pieces of each value from `first_index`. A number may have a width, as in {i:05}; without one, {i} is wide
+// enough for names to sort in piece order. {{ and }} stand for braces. A template that ends with a slash is a folder,
+// in which the names are {stem}.{i}{ext}.
 class PieceNamer {
 public:
     // `count` is the number of pieces, if known. `most_of_value` is the largest number of pieces that any value has; it

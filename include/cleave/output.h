@@ -25,8 +25,9 @@ struct PieceResult {
     std::optional<std::uint64_t> stored;  // bytes of the file, if the piece is compressed
     std::optional<std::uint32_t> crc32c;  // of the piece before compression, including the header; set if `checksum` is
                                           // true
-    // For pieces by value, the piece's value in each column of Policy::by; empty for buckets.
+    // For pieces by value, the piece's value in each column of Policy::by; empty for buckets and parts.
     std::vector<std::string> values = {};
+    std::string part = {};  // the name of the part, for ByValue::parts
 };
 
 struct OutputOptions {

@@ -28,8 +28,8 @@ public:
 
     // The size of the header, as plan_pieces() returns it.
     std::uint64_t header_size() const noexcept;
-    // Pieces in the order of their first records, or buckets in the order of their numbers. Valid for as long as this
-    // object exists.
+    // Pieces in the order of their first records; buckets and parts in the order of the policy. Valid for as long as
+    // this object exists.
     const std::vector<Piece>& pieces() const& noexcept;
     std::vector<Piece> pieces() const&& { return pieces(); }
     // Throws ArgumentError, as values() does, if there is no such piece.
@@ -37,7 +37,7 @@ public:
     // share a range. Valid for as long as this object exists, even if it is moved.
     std::span<const BlobRange> ranges(std::uint64_t number) const&;
     std::span<const BlobRange> ranges(std::uint64_t number) const&& = delete;
-    // The values that the records of the piece have in the columns of the policy; none for buckets.
+    // The values that the records of the piece have in the columns of the policy; none for buckets and parts.
     std::vector<std::string> values(std::uint64_t number) const;
 
 private:

@@ -2,6 +2,7 @@
 // writing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -52,23 +53,47 @@ struct Together {
     bool operator==(const Together&) const = default;
 };
 
+// One of the parts that records are divided into, such as the records to train on.
+struct Part {
+    std::string name;          // not empty; the name of the piece
+    std::uint64_t weight = 1;  // the part's share of the records is this, divided by the sum of all weights
+
+    bool operator==(const Part&) const = default;
+};
+
 // Pieces by value: one piece for each value that records have in a column, or for each combination of the values in
 // several columns. Values are compared as a reader sees them, without quotes and escapes. Records keep their order
 // within a piece.
+//
+// With `buckets` or `parts`, which exclude each other, a hash of the value decides which piece a record goes to. It is
+// XXH3-64 with `seed`: for one column, of the value; for several, of each value preceded by its length as 64 bits,
+// little-endian. So the piece of a value depends neither on the other records nor on the order of the records.
 struct ByValue {
-    RuleText columns = {};            // one or several, separated by commas; each is a name or #N
+    // One or several, separated by commas; each is a name or #N. With `parts` the text may be empty: the value of a
+    // record is then its number, from 1 after the header, as 64 bits, little-endian.
+    RuleText columns = {};
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
     // A record without the field has the empty value, like an empty record. If false, such a record causes InputError.
     bool accepts_missing = false;
     // The number of pieces, instead of one for each value: at least 1, at most kMostValues. A value belongs to piece
-    // hash % buckets + 1, where hash is XXH3-64 with seed 0: for one column, of the value; for several, of each value
-    // preceded by its length as 64 bits, little-endian.
+    // hash % buckets + 1.
     std::optional<std::uint64_t> buckets = std::nullopt;
+    // The pieces, in order, instead of one for each value: at most kMostParts. All names differ, weights are at least
+    // 1, and their sum W is below 2^64. A value belongs to the first part for which hash * W < C * 2^64, where C is the
+    // sum of the weights of this part and all parts before it.
+    std::vector<Part> parts = {};
+    std::uint64_t seed = 0;             // of the hash, for buckets and parts
     bool drops_columns = false;         // leave the columns out of the pieces
     std::uint64_t max_values = 10'000;  // more distinct values throw ValueLimitError; 1 .. kMostValues
 
     static constexpr std::uint64_t kMostValues = 0xFFFF'FFFE;
+    static constexpr std::size_t kMostParts = 1000;
+
+    // Whether the pieces are known before the first record.
+    bool has_fixed_pieces() const { return buckets || !parts.empty(); }
+    // Whether each record goes to a part drawn at random, by its number.
+    bool is_draw() const { return !parts.empty() && columns.text.empty(); }
 
     bool operator==(const ByValue&) const = default;
 };
@@ -96,6 +121,7 @@ struct Policy {
     static Policy by_max_bytes(std::uint64_t size);
     static Policy into_pieces(std::uint64_t count, Balance balance = Balance::kBytes);
     static Policy by_column(const std::string& columns);  // as ByValue::columns
+    static Policy into_parts(std::vector<Part> parts, const std::string& columns = "", std::uint64_t seed = 0);
 
     std::optional<std::uint64_t> records = {};  // records in each piece, at least 1
     // The most bytes in a piece, at least 1, including a header written into it. A record that does not fit becomes a
@@ -108,8 +134,8 @@ struct Policy {
     // the next change, and Piece::oversize is set. An aligned cut must be at a change, too.
     std::optional<Together> together = std::nullopt;
     // Pieces by value, for run_job() and PiecesByValue. `records` and `max_bytes` divide the records of one value.
-    // Cannot be combined with `pieces`, `together` or an alignment; ByValue::buckets cannot be combined with `records`
-    // or `max_bytes`.
+    // Cannot be combined with `pieces`, `together` or an alignment; ByValue::buckets and parts cannot be combined with
+    // `records` or `max_bytes`.
     std::optional<ByValue> by = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
     // 0 (no alignment), or up to kMaxGridStep; usually kCloneAlignment. Aligns cuts under `max_bytes` or `pieces`: a

@@ -55,6 +55,7 @@ void add_result(Json& json, const PieceResult& result) {
     if (result.stored) json["stored"] = *result.stored;
     if (result.crc32c) json["crc32c"] = hexadecimal(*result.crc32c);
     if (!result.values.empty()) json["values"] = result.values;
+    if (!result.part.empty()) json["part"] = result.part;
 }
 
 }  // namespace
@@ -86,6 +87,7 @@ std::string PlanJson::start_text(const InputFacts& facts) {
         compression["level"] = facts.piece_compression.level.value_or(default_level(facts.piece_compression.format));
     }
     if (!facts.dropped_columns.empty()) json["dropped_columns"] = facts.dropped_columns;
+    if (facts.parts) json["parts"] = parts_json(*facts.parts);
     std::string text = json.text();
     text.pop_back();  // drops the brace: the pieces are already JSON text
     return text + ",\"pieces\":[";
@@ -116,6 +118,17 @@ Json header_json(const InputFacts& facts) {
     json["start"] = 0;
     json["length"] = facts.header_size;
     json["mode"] = name_of(facts.header);
+    return json;
+}
+
+Json parts_json(const ByValue& by) {
+    Json json;
+    json["by"] = nullptr;
+    if (!by.is_draw()) json["by"] = by.columns.text;
+    json["seed"] = by.seed;
+    Json::Array weights;
+    for (const Part& part : by.parts) weights.emplace_back(part.weight);
+    json["weights"] = std::move(weights);
     return json;
 }
 

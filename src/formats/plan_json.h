@@ -25,6 +25,7 @@ struct InputFacts {
     CompressionOptions piece_compression;          // used if the pieces are files
     bool are_names_beneath = false;                // see ManifestNames
     std::string dropped_columns;                   // columns in Policy::by that the pieces lack, as the user names them
+    std::optional<ByValue> parts;                  // set if the pieces are parts
 };
 // The facts that are known before the scan: all except size and header_size.
 InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);
@@ -55,6 +56,8 @@ Json input_json(const InputFacts& facts);
 // as with a pipe, and is written as null.
 Json compression_json(Compression compression, std::uint64_t file_size);
 Json header_json(const InputFacts& facts);
+// How the parts are made.
+Json parts_json(const ByValue& by);
 // Pieces that are only planned have no file.
 Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
 // Appends the members of piece_json() to the object.

@@ -75,7 +75,7 @@ private:
     // Whether a stream that is needed in full is spooled only after the rules have changed it, while it is being
     // written. False if the temporary file would then contain columns that appear in no piece and in no name.
     bool spools_changed() const {
-        return policy_.by && has_rules() && !(policy_.by->buckets && policy_.by->drops_columns);
+        return policy_.by && has_rules() && !(policy_.by->has_fixed_pieces() && policy_.by->drops_columns);
     }
 
     void spool_if_needed() {

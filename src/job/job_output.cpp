@@ -67,6 +67,7 @@ InputFacts JobOutput::facts() const {
     facts.piece_compression = options_.compression;
     facts.are_names_beneath = names_in_manifest_.are_beneath();
     if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;
+    if (policy.by && !policy.by->parts.empty()) facts.parts = policy.by;
     return facts;
 }
 
@@ -77,7 +78,7 @@ void JobOutput::check_manifest(const PieceBytes& bytes) const {
     for (const Piece& piece : bytes.pieces()) {
         PieceResult result;
         result.size = header_size_in(context_.policy.header, piece.number, context_.report.header_size) + piece.length;
-        result.values = bytes.values_of(piece.number);
+        bytes.identify(piece.number, result);
         plan.add(piece, PieceFile{names_in_manifest_.of(paths_[i++]), std::move(result)});
     }
     check_resumed(options_.manifest, plan.text(facts()));

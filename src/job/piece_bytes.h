@@ -56,8 +56,8 @@ public:
     virtual std::optional<std::uint64_t> count() const { return pieces_.size(); }
     // For pieces by value: the largest number of pieces that one value has.
     virtual std::optional<std::uint64_t> most_of_value() const { return std::nullopt; }
-    // See PieceResult::values.
-    virtual std::vector<std::string> values_of(std::uint64_t /*number*/) const { return {}; }
+    // Sets PieceResult::values and part for piece `number`.
+    virtual void identify(std::uint64_t /*number*/, PieceResult& /*result*/) const {}
     // The names of all pieces; empty if they are not known yet.
     virtual NameList names(const PieceNamer& namer) const { return names_of(pieces_, namer); }
 

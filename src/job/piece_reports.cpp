@@ -31,7 +31,7 @@ void PieceReports::tell(Finished finished) {
     const HeaderMode header = header_mode(job_.policy.header, report_.sniffed.dialect);
     file.result.size = header_size_in(header, piece.number, report_.header_size) + piece.length;
     if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
-    if (values_of_) file.result.values = values_of_(piece.number);
+    if (identify_) identify_(piece.number, file.result);
     if (!job_.output.manifest.empty()) manifest_.add(piece, PieceFile{names_.of(file.name), file.result});
     older_.take_out(file.name);
     observer_.finished(piece, file.name, file.result);

@@ -29,9 +29,9 @@ public:
     // header. Call this before the first finished().
     void set_starts_follow() { starts_follow_ = true; }
 
-    // Fills in PieceResult::values, given the number of the piece. Call this before the first finished().
-    using ValuesOf = std::function<std::vector<std::string>(std::uint64_t number)>;
-    void set_values(ValuesOf values_of) { values_of_ = std::move(values_of); }
+    // Sets PieceResult::values and part, given the number of the piece. Call this before the first finished().
+    using Identify = std::function<void(std::uint64_t number, PieceResult& result)>;
+    void set_identify(Identify identify) { identify_ = std::move(identify); }
 
     // Sets how the manifest names the pieces. Call this before the first finished().
     void set_names(const ManifestNames& names) { names_ = names; }
@@ -52,7 +52,7 @@ public:
     // Call this in piece order.
     void cut(const Piece& piece);
     // Holds a piece back until all pieces before it are finished. Counts it in report.pieces and the meter, and sets
-    // PieceResult::size and values.
+    // PieceResult::size, values and part.
     void finished(const Piece& piece, std::string path, const PieceResult& result);
 
     // The total size of the pieces' bodies. Call this when all pieces are finished.
@@ -78,7 +78,7 @@ private:
     JobObserver& observer_ CLEAVE_GUARDED_BY(mutex_);
     JobReport& report_ CLEAVE_GUARDED_BY(mutex_);
     bool starts_follow_ = false;
-    ValuesOf values_of_;  // may be empty
+    Identify identify_;  // may be empty
     ManifestNames names_;
     mutable Mutex mutex_;
     OlderPieces older_ CLEAVE_GUARDED_BY(mutex_);

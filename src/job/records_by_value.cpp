@@ -171,7 +171,7 @@ RecordsByValue::RecordsByValue(const JobContext& context) : PieceBytes(context) 
     }
     JobReport& report = context.report;
     report.header_size = plan_->header_size();
-    context.reports.set_values([this](std::uint64_t number) { return values_of(number); });
+    context.reports.set_identify([this](std::uint64_t number, PieceResult& result) { identify(number, result); });
     pieces_ = plan_->take_pieces();
     if (!is_of_input()) {  // the size that the manifest will give
         report.findings.size = report.header_size;
@@ -253,7 +253,10 @@ void RecordsByValue::plan_shortened(const RecordIndex& index, const std::vector<
 
 NameList RecordsByValue::names_of(std::span<const Piece> pieces, const PieceNamer& namer) const {
     std::vector<std::string> values;
-    if (namer.has_value() && !plan_->columns().empty()) {
+    if (namer.has_value() && !named_parts().empty()) {
+        const auto name = [&](std::size_t part, std::size_t) -> std::string_view { return named_parts()[part].name; };
+        values = value_names(named_parts().size(), name, {false, {"part"}});
+    } else if (namer.has_value() && !plan_->columns().empty()) {
         const auto value = [&](std::size_t key, std::size_t column) { return plan_->value(key, column); };
         values = value_names(plan_->key_count(), value, {context_.job.output.hive_names, plan_->columns()});
     }
@@ -272,6 +275,11 @@ NameList RecordsByValue::names_of(std::span<const Piece> pieces, const PieceName
 std::optional<std::uint64_t> RecordsByValue::most_of_value() const {
     if (context_.policy.by->buckets) return std::nullopt;
     return plan_->most_of_key();
+}
+
+void RecordsByValue::identify(std::uint64_t number, PieceResult& result) const {
+    result.values = plan_->values_of(number);
+    if (!named_parts().empty()) result.part = named_parts()[number - 1].name;
 }
 
 std::vector<Piece> RecordsByValue::plan_again(const RecordIndex& index) {

@@ -22,7 +22,7 @@ public:
     explicit RecordsByValue(const JobContext& context);
 
     std::optional<std::uint64_t> most_of_value() const override;
-    std::vector<std::string> values_of(std::uint64_t number) const override { return plan_->values_of(number); }
+    void identify(std::uint64_t number, PieceResult& result) const override;
     void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
     bool is_of_input() const noexcept override { return !rewritten_; }
 
@@ -36,6 +36,7 @@ private:
     void plan_input();
     void plan_staged();
     void plan_shortened(const RecordIndex& index, const std::vector<KeyColumn>& columns);
+    const std::vector<Part>& named_parts() const { return context_.policy.by->parts; }
     bool can_scatter(const PieceTarget& target) const;
     bool write_scattered(PieceTarget& target, const NameList& paths);
     void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs) const;

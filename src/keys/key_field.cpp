@@ -32,6 +32,7 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
 }
 
 std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns) {
+    if (by.is_draw()) return {};
     columns.is_delimiter_given = by.is_delimiter_given;
     columns.is_header_given = columns.is_header_given || by.is_header_given;
     RuleScanner scanner(by.columns);

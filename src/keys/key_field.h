@@ -23,7 +23,7 @@ struct KeyColumn {
 
 // Both throw RuleError if the input has no such column, or if a column is named twice. An input without columns has no
 // records either; for such an input the first function returns a column that is never read, and the second an empty
-// list.
+// list. It also returns an empty list for a draw.
 KeyColumn find_key_column(const Together& together, InputColumns columns);
 std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns);
 

@@ -26,8 +26,8 @@ struct RecordKey {
     std::uint64_t hash;  // from hash_of_key()
 };
 
-// XXH3-64 of the key. ByValue::buckets uses seed 0. Tables of keys need an unpredictable seed; otherwise the author of
-// an input could choose keys that all have the same hash.
+// XXH3-64 of the key. Buckets and parts use ByValue::seed. Tables of keys need an unpredictable seed; otherwise the
+// author of an input could choose keys that all have the same hash.
 std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed);
 
 // The value of column `column` in a key that consists of `columns` columns, as a view of the key.

@@ -61,7 +61,7 @@ public:
     // Handles the byte order mark of an input that contains nothing else. The mark counts as one record.
     void take_mark() {
         const RecordKey key{{}, hash_of_key({}, question_.seed)};
-        share_.take(question_.by, question_.joins, {&key, 1}, record_,
+        share_.take(question_.by, question_.router, question_.joins, {&key, 1}, record_,
                     [&](std::size_t r) { return r == 0 ? 0 : mark_.size(); });
         share_.size = mark_.size();
     }
@@ -99,14 +99,14 @@ private:
             worker_->write(block);
             const auto written = worker_->written();
             const auto begins = worker_->starts();
-            share_.take(question_.by, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
+            share_.take(question_.by, question_.router, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
                 return share_.size + (r == 0 ? 0 : r < count ? begins[r] : written.size());
             });
             question_.written->write_at(share_.origin + share_.size, written);
             share_.size += written.size();
         } else {
             const std::uint64_t done = mark_.size() + block.bytes.size();
-            share_.take(question_.by, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
+            share_.take(question_.by, question_.router, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
                 return share_.size + (r == 0 ? 0 : r < count ? mark_.size() + block.rows[r].begin : done);
             });
             share_.size += done;
@@ -131,7 +131,7 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     const RecordIndex& index = question.index;
     keys = KeyTable(question.memory);
     if (question.stage == nullptr) origin = from.offset;
-    if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
+    records.resize(question.router.piece_count());
     if (from.offset == to.offset) return;
     // A byte order mark is not part of a field. It belongs to the first record.
     const std::uint64_t lead = std::min(index.lead().size, to.offset);
@@ -157,12 +157,12 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
 // Takes consecutive records. `record` is the number of the first one, and record r begins at start_of(r), counted from
 // the start of the share. Throws TooManyKeys.
 template <class StartOf>
-void KeyShare::take(const ByValue& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
-                    const StartOf& start_of) {
+void KeyShare::take(const ByValue& by, const Router& router, bool joins, std::span<const RecordKey> of_block,
+                    std::uint64_t record, const StartOf& start_of) {
     for (std::size_t r = 0; r < of_block.size(); ++r) {
         std::uint32_t key = 0;
-        if (by.buckets) {
-            key = static_cast<std::uint32_t>(of_block[r].hash % *by.buckets);
+        if (router.has_fixed_pieces()) {
+            key = router.piece_of(of_block[r].hash, record + r);
         } else {
             if (r + kAhead < of_block.size()) keys.prefetch(of_block[r + kAhead].hash);
             key = keys.find_or_add(of_block[r].hash, of_block[r].bytes);
@@ -175,12 +175,12 @@ void KeyShare::take(const ByValue& by, bool joins, std::span<const RecordKey> of
         ++of_key.records;
         of_key.length += bytes;
         if (route.append({key, static_cast<std::uint32_t>(bytes)}, joins)) ++of_key.entries;
-        if (!by.buckets && keys.size() > by.max_values) throw TooManyKeys();
+        if (keys.size() > by.max_values) throw TooManyKeys();
     }
 }
 
 KeyShares::KeyShares(const ByValue& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory)
-    : by_(by), joins_(joins), memory_(std::move(memory)) {
+    : by_(by), router_(by, 0), joins_(joins), memory_(std::move(memory)) {
     shares_.emplace_back().origin = origin;
     part();
 }
@@ -189,7 +189,7 @@ void KeyShares::take(std::span<const RecordKey> keys, std::span<const std::uint6
     KeyShare& share = shares_.back();
     try {
         if (!is_over_) {
-            share.take(by_, joins_, keys, records_,
+            share.take(by_, router_, joins_, keys, records_,
                        [&](std::size_t r) { return share.size + (r < starts.size() ? starts[r] : size); });
         }
     } catch (const TooManyKeys&) {
@@ -205,7 +205,7 @@ void KeyShares::part() {
     KeyShare& share = shares_.back().size == 0 ? shares_.back() : shares_.emplace_back();
     share.origin = origin;
     share.keys = KeyTable(memory_);
-    if (by_.buckets) share.records.resize(static_cast<std::size_t>(*by_.buckets));
+    share.records.resize(router_.piece_count());
 }
 
 }  // namespace cleave

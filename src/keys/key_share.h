@@ -16,6 +16,7 @@
 #include "keys/key_reader.h"
 #include "keys/key_table.h"
 #include "keys/route.h"
+#include "keys/router.h"
 
 namespace cleave {
 
@@ -39,8 +40,9 @@ struct KeyQuestion {
     const RecordIndex& index;
     std::span<const KeyColumn> columns;
     const ByValue& by;
-    std::uint64_t seed;  // for the hashes of keys
-    bool joins;          // whether neighbours with the same key become one entry of the route
+    const Router& router;  // counts the records of the index
+    std::uint64_t seed;    // for the hashes of keys
+    bool joins;            // whether neighbours with the same key become one entry of the route
     std::shared_ptr<MemoryManager> memory;
     const Stage* stage = nullptr;      // changes the records after their keys have been read
     TemporaryBlob* written = nullptr;  // with a stage: receives the records
@@ -56,9 +58,9 @@ struct KeyShare {
     // KeyQuestion::written and must be set before read(). Without one, it is an offset in the input.
     std::uint64_t origin = 0;
     std::uint64_t size = 0;           // size of these records, in bytes
-    KeyTable keys;                    // unused with ByValue::buckets
-    std::vector<KeyRecords> records;  // indexed by the number of the key or, from 0, of the bucket
-    SpillList<KeyStart> starts;       // one per key or bucket that occurs; keys are in the order of their numbers
+    KeyTable keys;                    // unused if the pieces are fixed
+    std::vector<KeyRecords> records;  // indexed by the number of the key or, from 0, of the fixed piece
+    SpillList<KeyStart> starts;       // one per key or fixed piece that occurs; keys are in the order of their numbers
     Route route;                      // its entries lead to these numbers
     std::exception_ptr fault;         // InputError
 
@@ -66,8 +68,8 @@ private:
     friend class KeyShares;
     class Reader;
     template <class StartOf>
-    void take(const ByValue& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
-              const StartOf& start_of);
+    void take(const ByValue& by, const Router& router, bool joins, std::span<const RecordKey> of_block,
+              std::uint64_t record, const StartOf& start_of);
 };
 
 // Builds shares from records that come in order and whose keys have been read elsewhere. Use from one thread at a time.
@@ -90,6 +92,7 @@ public:
 
 private:
     const ByValue& by_;
+    const Router router_;
     const bool joins_;
     const std::shared_ptr<MemoryManager> memory_;
     std::uint64_t records_ = 0;

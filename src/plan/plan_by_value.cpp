@@ -94,7 +94,9 @@ PlanByValue::PlanByValue(const RecordIndex& index, const Policy& policy, std::sp
     const std::vector<Boundary> bounds = share_bounds(index, locator, body);
     std::vector<KeyShare> shares(bounds.size() - 1);
     const std::uint64_t seed = seed_for(*policy.by);
-    KeyQuestion question{index, columns, *policy.by, seed, joins(policy), MemoryManager::or_default(index.memory())};
+    const Router router(*policy.by, body.record);
+    KeyQuestion question{
+        index, columns, *policy.by, router, seed, joins(policy), MemoryManager::or_default(index.memory())};
     if (rewriting != nullptr) {
         question.stage = &rewriting->stage;
         question.written = &rewriting->written;
@@ -117,7 +119,7 @@ PlanByValue::PlanByValue(const Policy& policy, std::span<const KeyColumn> column
     make_pieces(shares, written.seed);
 }
 
-std::uint64_t PlanByValue::seed_for(const ByValue& by) { return by.buckets ? 0 : random_seed(); }
+std::uint64_t PlanByValue::seed_for(const ByValue& by) { return by.has_fixed_pieces() ? by.seed : random_seed(); }
 
 void PlanByValue::make_pieces(std::span<KeyShare> shares, std::uint64_t seed) {
     merge(shares, seed);
@@ -135,8 +137,9 @@ void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
         if (&share != &shares.front()) share.keys.release_slots();
     }
     // The other shares mostly have the same keys.
-    if (!by.buckets) pieces_.reserve(std::min<std::uint64_t>(most, by.max_values));
-    if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
+    const std::size_t fixed = Router(by, 0).piece_count();
+    if (fixed == 0) pieces_.reserve(std::min<std::uint64_t>(most, by.max_values));
+    pieces_.resize(fixed, Piece{0, header_size_, 0, 1, 0});
     std::uint64_t start = header_size_;
     for (std::size_t s = 0; s < shares.size(); ++s) {
         KeyShare& share = shares[s];
@@ -146,11 +149,11 @@ void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
         merged.pieces.reserve(count);
         for (std::size_t k = 0; k < count; ++k) {
             std::size_t piece = k;
-            if (!by.buckets && s > 0) {
+            if (fixed == 0 && s > 0) {
                 const std::string_view key = share.keys.key(static_cast<std::uint32_t>(k));
                 piece = keys_.find_or_add(hash_of_key(key, seed), key);
             }
-            if (piece >= by.max_values && !by.buckets) throw ValueLimitError(by.max_values);
+            if (piece >= by.max_values && fixed == 0) throw ValueLimitError(by.max_values);
             if (piece == pieces_.size()) pieces_.emplace_back();
             merged.pieces.push_back(static_cast<std::uint32_t>(piece));
         }

@@ -56,14 +56,14 @@ public:
     };
     PlanByValue(const Policy& policy, std::span<const KeyColumn> columns, Written written);
     // Returns a seed for the hashes of keys. Keys are numbered in order of appearance, so no result depends on the
-    // seed, except for buckets.
+    // seed, except for buckets and parts.
     static std::uint64_t seed_for(const ByValue& by);
     // Whether neighbouring records with the same key may share an entry of the route.
     static bool joins(const Policy& policy) { return !policy.records && !policy.max_bytes; }
 
     std::uint64_t header_size() const { return header_size_; }
 
-    // In order of their first records, or for buckets in order of their numbers.
+    // In order of their first records; buckets and parts in the order of the policy.
     const std::vector<Piece>& pieces() const { return pieces_; }
     // Moves the pieces out; pieces() is empty afterwards.
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
@@ -96,7 +96,7 @@ public:
 
     // The names of the key's columns in the header; empty without a header.
     const std::vector<std::string>& columns() const { return columns_; }
-    // How many different keys there are; 0 for buckets.
+    // How many different keys there are; 0 for buckets and parts.
     std::size_t key_count() const { return keys_.size(); }
     // The value of a key in a column. Keys are numbered from 0 in the order of their first records.
     std::string_view value(std::size_t key, std::size_t column) const;
@@ -109,7 +109,7 @@ public:
     Place place_of(std::uint64_t number) const {
         return places_.empty() ? Place{static_cast<std::size_t>(number - 1), 0} : places_[number - 1];
     }
-    // The values of the key of piece `number`, one for each column; none for buckets.
+    // The values of the key of piece `number`, one for each column; none for buckets and parts.
     std::vector<std::string> values_of(std::uint64_t number) const;
     // The largest number of pieces that any key has.
     std::uint64_t most_of_key() const { return most_of_key_; }

@@ -15,16 +15,33 @@
 namespace cleave::test {
 namespace {
 
-// The bucket, exactly as include/cleave/plan.h defines it.
-std::uint64_t bucket_of(const Key& key, std::uint64_t buckets) {
+void append_number(std::string& bytes, std::uint64_t number) {
+    for (unsigned i = 0; i < 8; ++i) bytes += static_cast<char>(number >> (8 * i));
+}
+
+// The bucket or the part, from 0, of record `number`, from 1, exactly as include/cleave/plan.h defines it.
+std::size_t fixed_piece_of(const Key& key, std::uint64_t number, const ByValue& by) {
     std::string bytes;
-    for (const std::string& value : key) {
-        if (key.size() > 1) {
-            for (unsigned i = 0; i < 8; ++i) bytes += static_cast<char>(value.size() >> (8 * i));
+    if (by.columns.text.empty()) {
+        append_number(bytes, number);
+    } else {
+        for (const std::string& value : key) {
+            if (key.size() > 1) append_number(bytes, value.size());
+            bytes += value;
         }
-        bytes += value;
     }
-    return XXH3_64bits(bytes.data(), bytes.size()) % buckets;
+    const std::uint64_t hash = XXH3_64bits_withSeed(bytes.data(), bytes.size(), by.seed);
+    if (by.buckets) return hash % *by.buckets;
+    __extension__ using Wide = unsigned __int128;
+    Wide sum = 0;
+    for (const Part& part : by.parts) sum += part.weight;
+    Wide end = 0;
+    for (std::size_t i = 0; i < by.parts.size(); ++i) {
+        end += by.parts[i].weight;
+        if (hash * sum < end << 64U) return i;
+    }
+    ADD_FAILURE() << "no part";
+    return 0;
 }
 
 }  // namespace
@@ -54,10 +71,11 @@ KeyedRecords read_records(const std::string& text, const Dialect& dialect, const
 
 std::optional<Stop> first_stop(const KeyedRecords& all, const ByValue& by) {
     std::set<Key> keys;
+    if (by.columns.text.empty()) return std::nullopt;  // a draw reads no field
     for (std::size_t r = all.body; r < all.keys.size(); ++r) {
         if (all.lacks[r] && !by.accepts_missing) return Stop{r, true};
         keys.insert(all.keys[r]);
-        if (!by.buckets && keys.size() > by.max_values) return Stop{r, false};
+        if (!by.buckets && by.parts.empty() && keys.size() > by.max_values) return Stop{r, false};
     }
     return std::nullopt;
 }
@@ -66,11 +84,8 @@ std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedR
     const std::uint64_t header_size = all.begins[all.body];
     std::vector<ExpectedPiece> pieces;
     std::map<Key, std::vector<std::size_t>> of_key;
-    if (policy.by->buckets) {
-        for (std::uint64_t i = 0; i < *policy.by->buckets; ++i) {
-            pieces.push_back({{i + 1, header_size, 0, 1, 0}, {}, 0, ""});
-        }
-    }
+    const std::uint64_t fixed = policy.by->buckets.value_or(policy.by->parts.size());
+    for (std::uint64_t i = 0; i < fixed; ++i) pieces.push_back({{i + 1, header_size, 0, 1, 0}, {}, 0, ""});
     for (std::size_t r = all.body; r < all.keys.size(); ++r) {
         const std::uint64_t begin = all.begins[r];
         const std::uint64_t size = all.begins[r + 1] - begin;
@@ -79,8 +94,8 @@ std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedR
             return !policy.max_bytes ? UINT64_MAX : *policy.max_bytes < header ? 0 : *policy.max_bytes - header;
         };
         std::optional<std::size_t> at;
-        if (policy.by->buckets) {
-            at = bucket_of(all.keys[r], *policy.by->buckets);
+        if (fixed > 0) {
+            at = fixed_piece_of(all.keys[r], r - all.body + 1, *policy.by);
         } else if (!of_key[all.keys[r]].empty()) {
             at = of_key[all.keys[r]].back();
             const Piece& piece = pieces[*at].piece;
@@ -118,7 +133,7 @@ void expect_plan(const std::string& text, const PlanByValue& plan, const std::ve
         std::string bytes;
         for (const BlobRange& part : plan.parts(i + 1)) bytes += text.substr(part.offset, part.size);
         EXPECT_EQ(bytes, text.substr(0, header_size_in(policy.header, i + 1, header_size)) + expected[i].body);
-        if (policy.by->buckets) continue;
+        if (policy.by->buckets || !policy.by->parts.empty()) continue;
         const PlanByValue::Place place = plan.place_of(i + 1);
         EXPECT_EQ(place.before, expected[i].before);
         most = std::max(most, expected[i].before + 1);

@@ -35,7 +35,7 @@ std::optional<Stop> first_stop(const KeyedRecords& all, const ByValue& by);
 
 struct ExpectedPiece {
     Piece piece;
-    Key key;  // empty for a bucket
+    Key key;  // empty for a bucket or a part
     std::uint64_t before = 0;
     std::string body;
 };

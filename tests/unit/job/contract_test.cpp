@@ -214,6 +214,48 @@ std::vector<std::pair<std::string, Policy>> faulty_policies() {
     return all;
 }
 
+TEST(Contract, FaultyPartsAreRefused) {
+    const auto refuse = [](const std::string& part, const Policy& policy) {
+        SCOPED_TRACE(part);
+        const RecordIndex index(bytes_of(kText), {}, {});
+        expect_refused(part, [&] { const PiecesByValue pieces(index, policy); });
+        const TemporaryDirectory directory;
+        Input input = Input::open(directory.write("in.csv", kText));
+        Job job = job_of(policy);
+        job.output.names = directory.path("{i}.csv");
+        expect_refused(part, [&] { run_job(input, job); });
+        EXPECT_EQ(directory.files().size(), 1U);
+    };
+    const Policy sound = Policy::into_parts({{"x", 1}, {"y", 2}}, "a");
+    Policy policy = sound;
+    policy.by->parts[0].name.clear();
+    refuse("needs a name", policy);
+    policy.by->parts[0].name = "y";
+    refuse("two parts are named y", policy);
+    policy = sound;
+    policy.by->parts[1].weight = 0;
+    refuse("weight of a part must be at least 1", policy);
+    policy.by->parts[1].weight = UINT64_MAX;
+    refuse("below 2^64", policy);
+    policy = sound;
+    policy.by->buckets = 2;
+    refuse("buckets cannot be used with parts", policy);
+    policy = sound;
+    policy.records = 1;
+    refuse("buckets and parts cannot be used with records", policy);
+    policy = sound;
+    policy.by->columns.text.clear();
+    policy.by->drops_columns = true;
+    refuse("columns", policy);
+    std::vector<Part> many;
+    for (std::size_t i = 0; i < ByValue::kMostParts; ++i) many.push_back({std::to_string(i)});
+    policy = Policy::into_parts(many);
+    policy.by->parts.push_back({"more"});
+    refuse("at most 1000 parts", policy);
+    expect_refused("into_parts needs a part", [] { (void)Policy::into_parts({}); });
+    expect_refused("two parts are named x", [] { (void)Policy::into_parts({{"x"}, {"x"}}); });
+}
+
 TEST(Contract, AFaultyPolicyIsRefused) {
     const TemporaryDirectory directory;
     const RecordIndex index(bytes_of(kText), {}, {});

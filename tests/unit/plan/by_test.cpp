@@ -69,11 +69,25 @@ Execution random_machine(Random& random) {
     return {nullptr, static_cast<unsigned>(1 + random.below(8)), kBlockSizes[random.below(5)]};
 }
 
+std::vector<Part> random_parts(Random& random) {
+    constexpr std::uint64_t kWeights[] = {1, 2, 3, 10, 80, 1'000'000'007, std::uint64_t{1} << 60};
+    std::vector<Part> parts;
+    for (std::size_t i = 1 + random.below(8); i > 0; --i) {
+        parts.push_back({std::to_string(i), kWeights[random.below(std::size(kWeights))]});
+    }
+    return parts;
+}
+
 Policy random_policy(Random& random, const std::vector<std::size_t>& columns, std::size_t size) {
     Policy policy = policy_by(columns);
     policy.header = kHeaderModes[random.below(4)];
-    switch (random.below(3)) {
+    if (random.chance(30)) policy.by->seed = random.below(1000);
+    switch (random.below(4)) {
         case 0: policy.by->buckets = 1 + random.below(20); break;
+        case 2:
+            policy.by->parts = random_parts(random);
+            if (random.chance(40)) policy.by->columns.text.clear();
+            break;
         case 1: {
             const Policy limits = random_limits(random, size);
             policy.records = limits.records;
@@ -113,8 +127,9 @@ TEST(By, IsWhatAReaderOfEveryRecordFinds) {
             if (random.chance(50)) policy.by->max_values = 1 + random.below(8);
             SCOPED_TRACE(testing::Message()
                          << "seed " << seed << "; columns " << name_of(columns) << "; buckets "
-                         << policy.by->buckets.value_or(0) << "; keys " << policy.by->max_values << "; "
-                         << describe(policy) << "; " << describe(dialect) << "; " << shown(text));
+                         << policy.by->buckets.value_or(0) << "; parts " << policy.by->parts.size()
+                         << (policy.by->columns.text.empty() ? " drawn" : "") << "; keys " << policy.by->max_values
+                         << "; " << describe(policy) << "; " << describe(dialect) << "; " << shown(text));
             if (!PlanCheck(text, dialect, policy).has_plan()) continue;
             const KeyedRecords all = read_records(text, dialect, columns, policy.header);
             const Execution machine = random_machine(random);
@@ -156,6 +171,33 @@ TEST(By, BucketsAreThoseOfTheHashThatThePageNames) {
     ASSERT_EQ(plan.pieces().size(), 65'521U);
     EXPECT_EQ(plan.pieces()[0x2D06800538D394C2U % 65'521].records, 1U);
     EXPECT_EQ(plan.pieces()[0x78AF5F94892F3950U % 65'521].records, 1U);
+}
+
+TEST(By, PartsAreThoseOfTheHashThatThePageNames) {
+    // The hashes of "abc" and of the empty string, see above, are 0.471 and 0.176 of 2^64.
+    const std::string text = "\nabc\n";
+    Policy policy = policy_by({0});
+    policy.header = HeaderMode::kNone;
+    const RecordIndex index = index_of(text, Dialect(), {});
+    const auto counts = [&](std::vector<std::uint64_t> weights) {
+        policy.by->parts.clear();
+        for (const std::uint64_t weight : weights) {
+            policy.by->parts.push_back({std::to_string(policy.by->parts.size()), weight});
+        }
+        std::vector<std::uint64_t> records;
+        const PlanByValue plan = plan_of(index, policy);
+        for (const Piece& piece : plan.pieces()) records.push_back(piece.records);
+        return records;
+    };
+    using Counts = std::vector<std::uint64_t>;
+    EXPECT_EQ(counts({1}), (Counts{2}));
+    EXPECT_EQ(counts({17, 30, 53}), (Counts{0, 1, 1}));
+    EXPECT_EQ(counts({170, 300, 530}), (Counts{0, 1, 1}));
+    EXPECT_EQ(counts({18, 30, 52}), (Counts{1, 1, 0}));
+    // A hash H belongs to the first part exactly if H < C * 2^64 / W. With W = 2^64 - 1 that is C > H - H / 2^64.
+    constexpr std::uint64_t kHash = 0x78AF5F94892F3950U;
+    EXPECT_EQ(counts({kHash, UINT64_MAX - kHash}), (Counts{2, 0}));
+    EXPECT_EQ(counts({kHash - 1, UINT64_MAX - kHash + 1}), (Counts{1, 1}));
 }
 
 // More values, entries and bytes than are kept in memory, and records larger than a block.
@@ -231,13 +273,20 @@ TEST(By, TextsWithoutRecords) {
         for (const HeaderMode header : kHeaderModes) {
             Policy policy = policy_by({0});
             policy.header = header;
+            Policy drawn = policy;
+            drawn.by->columns.text.clear();
+            drawn.by->parts = {{"train", 80}, {"test", 20}};
             SCOPED_TRACE(testing::Message() << shown(text) << "; " << describe(policy));
             const KeyedRecords all = read_records(text, Dialect(), {0}, header);
             const RecordIndex index = index_of(text, Dialect(), {});
-            try {
-                PlanByValue plan = plan_of(index, policy);
+            const auto expect = [&](const Policy& wanted) {
+                PlanByValue plan = plan_of(index, wanted);
                 if (plan.can_scatter()) plan.list_parts();
-                expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
+                expect_plan(text, plan, expected_pieces(text, all, wanted), wanted, all.begins[all.body]);
+            };
+            expect(drawn);
+            try {
+                expect(policy);
             } catch (const RuleError&) {
                 EXPECT_TRUE(text.empty() || text.starts_with("\xEF\xBB\xBF")) << "there is a column";
             }

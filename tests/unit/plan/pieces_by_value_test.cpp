@@ -279,6 +279,29 @@ TEST(PiecesByValue, OfBucketsHaveNoValuesAndMayBeEmpty) {
     expect_union(pieces, group(text, Dialect(), {0}, policy.header));
 }
 
+TEST(PiecesByValue, OfPartsKeepTheirOrderAndGrowAtTheirEnds) {
+    std::string text = "k,v\n";
+    const auto grow = [&text](unsigned from, unsigned to) {
+        for (unsigned i = from; i < to; ++i) text += std::to_string(i * 7919 % 500) + ',' + std::to_string(i) + '\n';
+    };
+    const std::vector<Part> parts = {{"train", 8}, {"valid", 1}, {"test", 1}};
+    grow(0, 3000);
+    for (const char* columns : {"k", ""}) {
+        const Policy policy = Policy::into_parts(parts, columns, 7);
+        const std::vector<std::string> before = bodies(PiecesByValue(index_of(text, Dialect()), policy), text);
+        ASSERT_EQ(before.size(), 3U);
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_FALSE(before[i].empty());
+        const std::string small = text;
+        grow(3000, 4000);
+        const PiecesByValue grown(index_of(text, Dialect(), {nullptr, 3, 4096}), policy);
+        for (std::size_t i = 0; i < 3; ++i) {
+            EXPECT_TRUE(grown.values(i + 1).empty());
+            EXPECT_TRUE(body_of(grown, i + 1, text).starts_with(before[i])) << columns << i;
+        }
+        text = small;
+    }
+}
+
 TEST(PiecesByValue, AreMovedWithTheirRanges) {
     const std::string text = "k\na\nb\na\n";
     PiecesByValue pieces(index_of(text, Dialect()), policy_by("k"));  // the index is gone from here on
