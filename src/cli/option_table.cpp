@@ -43,6 +43,8 @@ std::vector<OptionRow> cut_rows() {
         {"max-bytes", 'C', "SIZE", "at most SIZE bytes per piece (64K, 1.5G, 10MB)", kPlans, "How to cut"},
         {"by", 0, "COLUMN[,COLUMN]...", "one piece per value of these columns", kSplit, "How to cut"},
         {"buckets", 0, "N", "with --by: N pieces, by a hash of the value", kSplit, "How to cut"},
+        {"parts", 0, "NAME=WEIGHT,...", "pieces with names, such as train=80,test=20", kSplit, "How to cut"},
+        {"seed", 0, "S", "with --parts or --buckets: divide differently [0]", kSplit, "How to cut"},
         {"max-values", 0, "N", "with --by: fail if there are more values [10000]", kSplit, "How to cut"},
         {"together", 0, "COLUMN", "cut only where the value of COLUMN changes", kPieces, "How to cut"},
         {"balance", 0, "WHAT", "make the N pieces equal in: {choices} [bytes]", kPieces | kPlan, "How to cut",

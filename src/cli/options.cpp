@@ -20,26 +20,46 @@
 namespace cleave::cli {
 namespace {
 
-void take_by(const Given& given, Policy& policy) {
-    const std::string* columns = given.text("by");
-    if (columns == nullptr) {
+// What excludes what in pieces by value.
+void check_by(const Given& given) {
+    const bool has_by = given.has("by");
+    const bool has_parts = given.has("parts");
+    if (!has_by) {
         for (const char* option : {"buckets", "max-values", "hive", "keep-by", "drop-by"}) {
             if (given.has(option)) throw UsageError(formatted("{} needs --by", given.spelling(option)));
         }
-        return;
+    } else if (given.text("by")->empty()) {
+        throw UsageError("--by: expected a column before the end");
     }
-    if (given.has("pieces")) {
+    if (given.verb() == Verb::kSplit && given.has("seed") && !has_parts && !given.has("buckets"))
+        throw UsageError("--seed needs --parts, or --by with --buckets");
+    given.refuse_both("parts", "buckets");
+    for (const char* option : {"parts", "buckets"}) {
+        for (const char* other : {"records", "max-bytes", "max-values", "hive"}) given.refuse_both(option, other);
+    }
+    given.refuse_both("parts", "pieces");
+    if (has_by && given.has("pieces")) {
         throw UsageError(formatted("--by and {} cannot be used together; --buckets N makes N pieces by value",
                                    given.spelling("pieces")));
     }
-    for (const char* other : {"together", "balance", "reflink"}) given.refuse_both("by", other);
-    for (const char* other : {"records", "max-bytes", "max-values", "hive"}) given.refuse_both("buckets", other);
+    for (const char* option : {"by", "parts"}) {
+        for (const char* other : {"together", "balance", "reflink"}) given.refuse_both(option, other);
+    }
     given.refuse_both("keep-by", "drop-by");
     if (given.has("keep-by") && !given.has("hive")) throw UsageError("--keep-by needs --hive");
+}
+
+void take_by(const Given& given, Policy& policy) {
+    check_by(given);
+    const std::string* const columns = given.text("by");
+    const std::string* const parts = given.text("parts");
+    if (columns == nullptr && parts == nullptr) return;
     ByValue& by = policy.by.emplace();
-    by.columns = {*columns, given.spelling("by")};
+    if (columns != nullptr) by.columns = {*columns, given.spelling("by")};
+    if (parts != nullptr) by.parts = parse_parts(given.spelling("parts"), *parts);
     by.accepts_missing = given.has("allow-ragged");
     by.buckets = given.count("buckets", 1);
+    by.seed = given.count("seed", 0).value_or(by.seed);
     by.max_values = given.count("max-values", 1).value_or(by.max_values);
     if (by.buckets > ByValue::kMostValues)
         throw UsageError(formatted("--buckets: must be at most {}", ByValue::kMostValues));
@@ -86,7 +106,9 @@ void take_policy(const Given& given, Arguments& arguments) {
     take_by(given, policy);
     if (policy.pieces || policy.records || policy.max_bytes || policy.by || !arguments.plan.empty()) return;
     switch (arguments.verb) {
-        case Verb::kSplit: throw UsageError(needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE or --by COLUMN"));
+        case Verb::kSplit:
+            throw UsageError(
+                needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE, --by COLUMN or --parts NAME=WEIGHT,..."));
         case Verb::kOffsets: throw UsageError(needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE or --every N"));
         case Verb::kCount:
         case Verb::kCheck:

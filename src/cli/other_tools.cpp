@@ -64,7 +64,7 @@ constexpr std::array<OptionHint, 57> kOptions = {{
     {"--number", kCut, "-n PIECES"},
     {"--chunks", kCut, "-n PIECES"},
     {"-c", kCut, "-n PIECES"},
-    {"--parts", kCut, "-n PIECES"},
+    {"--parts", bit(Verb::kOffsets), "-n PIECES"},
     {"--partition-by", kSplit, "--by COLUMN"},
     {"--partition_by", kSplit, "--by COLUMN"},
     {"--group-by", kSplit, "--by COLUMN"},
@@ -217,6 +217,8 @@ std::string pieces_hint(std::string_view text) {
     if (is_share(rest)) return formatted("; cleave cat -n {} FILE prints one piece", rest);
     return rest != text && is_number(rest) ? formatted("; write {} (no record is ever cut)", rest) : "";
 }
+
+std::string parts_hint(std::string_view text) { return is_number(text) ? formatted("; use -n {}", text) : ""; }
 
 std::string share_hint(std::string_view text) {
     const std::string_view rest = without_letter(text);

@@ -27,6 +27,9 @@ std::string number_hint(std::string_view text);
 // For a value in place of a number of pieces: "l/4", "2/4".
 std::string pieces_hint(std::string_view text);
 
+// For a number of pieces in place of the names of parts.
+std::string parts_hint(std::string_view text);
+
 // For a value in place of K/N: "l/2/4".
 std::string share_hint(std::string_view text);
 

@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "cli/formatted.h"
 #include "cli/other_tools.h"
+#include "write/value_names.h"
 
 namespace cleave::cli {
 namespace {
@@ -60,6 +61,47 @@ std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
         share = (static_cast<std::uint64_t>(decimals[i] - '0') * unit + share) / 10;
     }
     return share;
+}
+
+// A weight as it is written, without leading zeros and without zeros after the last decimal.
+struct Weight {
+    std::string digits;    // without the point
+    std::size_t decimals;  // how many of them are after the point
+};
+
+// std::nullopt if the text is not a decimal number above 0.
+std::optional<Weight> weight_of(std::string_view text) {
+    const std::size_t point = std::min(text.find('.'), text.size());
+    std::string digits(text.substr(0, point));
+    std::string_view decimals = text.substr(std::min(point + 1, text.size()));
+    if (point < text.size() && decimals.empty()) return std::nullopt;
+    decimals = decimals.substr(0, decimals.find_last_not_of('0') + 1);  // npos + 1 is 0
+    digits += decimals;
+    if (digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+    return digits.empty() ? std::nullopt : std::optional(Weight{std::move(digits), decimals.size()});
+}
+
+// Throws UsageError for a name that would be changed to become a part of a file name.
+void check_name(const std::string& option, const std::string& name) {
+    const auto value = [&](std::size_t, std::size_t) -> std::string_view { return name; };
+    if (value_names(1, value, {false, {"part"}}).front() == name) return;
+    throw UsageError(formatted(
+        "{}: '{}' cannot be a part of a file name; use letters, digits, _, - and ., and begin with a letter or digit",
+        option, name));
+}
+
+// Throws UsageError if there is a part with the name, or with a name that differs only in case.
+void check_is_new(const std::string& option, const std::string& name, const std::vector<Part>& parts) {
+    const auto folded = [](std::string text) {
+        std::ranges::transform(text, text.begin(), to_lower);
+        return text;
+    };
+    for (const Part& other : parts) {
+        if (other.name == name) throw UsageError(formatted("{}: '{}' is named twice", option, name));
+        if (folded(other.name) == folded(name))
+            throw UsageError(formatted("{}: '{}' and '{}' differ only in case", option, other.name, name));
+    }
 }
 
 [[noreturn]] void refuse_range(const std::string& option, const std::string& text) {
@@ -113,6 +155,45 @@ Share parse_share(const std::string& option, const std::string& text) {
     if (share.number > share.count)
         throw UsageError(formatted("{}: there is no piece {} of {}", option, share.number, share.count));
     return share;
+}
+
+std::vector<Part> parse_parts(const std::string& option, const std::string& text) {
+    std::vector<Part> parts;
+    std::vector<Weight> weights;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        const std::string item = text.substr(begin, end - begin);
+        const std::size_t equals = item.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            throw UsageError(
+                formatted("{}: '{}' is not NAME=WEIGHT, as in train=80,test=20{}", option, item, parts_hint(text)));
+        }
+        const std::string name = item.substr(0, equals);
+        check_name(option, name);
+        check_is_new(option, name, parts);
+        const std::string weight = item.substr(equals + 1);
+        const auto read = weight_of(weight);
+        if (!read)
+            throw UsageError(formatted("{}: the weight of '{}' is '{}'; it must be a number above 0, such as 10 or 0.1",
+                                       option, name, weight));
+        parts.push_back({name});
+        weights.push_back(*read);
+        begin = end + 1;
+    }
+    if (parts.size() > ByValue::kMostParts) {
+        throw UsageError(
+            formatted("{}: there are {} parts; the most is {}", option, parts.size(), ByValue::kMostParts));
+    }
+    const std::size_t decimals = std::ranges::max(weights, {}, &Weight::decimals).decimals;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        std::uint64_t& weight = parts[i].weight;
+        const std::string digits = weights[i].digits + std::string(decimals - weights[i].decimals, '0');
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), weight);
+        if (error != std::errc() || __builtin_add_overflow(sum, weight, &sum))
+            throw UsageError(formatted("{}: the weights have too many digits", option));
+    }
+    return parts;
 }
 
 RecordRange parse_range(const std::string& option, const std::string& text) {

@@ -30,6 +30,10 @@ struct Share {
 };
 Share parse_share(const std::string& option, const std::string& text);
 
+// "NAME=WEIGHT,NAME=WEIGHT...": at most ByValue::kMostParts parts. A name is what a file may be called. A weight is a
+// decimal number above 0; the weights of the result are in the same proportion.
+std::vector<Part> parse_parts(const std::string& option, const std::string& text);
+
 // "A-B", "A-", "-B" or "A": records from 1, both ends included.
 RecordRange parse_range(const std::string& option, const std::string& text);
 

@@ -49,6 +49,8 @@ VERBS = {   # name: words, whether rules apply, whether a column is named
     "split -C": (["split", "-C", "100"], True, False),
     "split --by": (["split", "--by", "a"], True, True),
     "split --buckets": (["split", "--by", "a", "--buckets", "2"], True, True),
+    "split --parts": (["split", "--parts", "x=1,y=1"], True, False),
+    "split --parts --by": (["split", "--parts", "x=1,y=1", "--by", "a"], True, True),
     "split --together": (["split", "-n", "2", "--together", "a"], True, True),
     "cat": (["cat"], True, False),
     "cat -n": (["cat", "-n", "1/2"], True, False),

@@ -182,6 +182,7 @@ def index_is_written(bench):
 SPLIT = ["split", "-n", "3", "-o", "p{i}.csv"]
 BY = ["split", "--by", "sensor", "--drop-by", "-o", "by/{value}/p.csv", "--mkdir"]
 BUCKETS = ["split", "--by", "thing", "--buckets", "4", "-o", "p{i}.csv"]
+PARTS = ["split", "--by", "thing", "--parts", "a=0.5,b=2", "--seed", "3", "-o", "{value}.csv"]
 LEAD = ["--skip-lines", "2", "-e", "\\", "--quote", "'", *DIALECT]
 PREAMBLE = ["split", "-n", "3", "-o", "p{i}.csv", "--header", "first", *LEAD]
 
@@ -225,7 +226,8 @@ def later_manifest_is_refused(bench):
 
 def manifest_is_written(bench):
     for part, split, sample in [("", SPLIT, "quoted.csv"), ("-preamble", PREAMBLE, "formats/preamble.csv"),
-                                ("-by", BY, "readings.csv"), ("-buckets", BUCKETS, "quoted.csv")]:
+                                ("-by", BY, "readings.csv"), ("-buckets", BUCKETS, "quoted.csv"),
+                                ("-parts", PARTS, "quoted.csv")]:
         with Folder(bench, sample) as folder:
             folder.run(*split, "--checksum", "--manifest", "m.json", os.path.basename(sample))
             manifest = folder.get("m.json")

@@ -25,7 +25,9 @@ class Case(generate.Case):
         super().__init__()
         self.by = b""               # the value of --by
         self.hive = self.keep_by = self.drop_by = self.allows_open_quote = self.allows_ragged = self.strict = False
-        self.buckets = self.max_keys = None
+        self.buckets = self.max_keys = self.parts = None   # parts: a list of (name, weight as text)
+        self.is_draw = False        # parts without --by
+        self.hash_seed = 0          # for buckets and parts
         self.is_anywhere = False
         self.has_rules = False
         self.template = "value"     # value, stem, default
@@ -62,7 +64,7 @@ def make_case(seed):
     make_machine(case, random_)
     if not case.has_rules:
         case.max_record = None
-    if case.buckets is None and random_.random() < 0.15:
+    if case.buckets is None and case.parts is None and random_.random() < 0.15:
         case.max_keys = random_.choice([20, 100, 20000])
         count = len({piece.key for piece in Expected(case).pieces or []})
         if count > 1:
@@ -72,16 +74,21 @@ def make_case(seed):
 
 def make_options(case, random_):
     case.has_rules = random_.random() < 0.3
-    kind = random_.choices(["value", "hive", "buckets"], [10, 3, 3 if names.xxh3 else 0])[0]
+    hashed = 1 if names.xxh3 else 0
+    kind = random_.choices(["value", "hive", "buckets", "parts", "draw"], [10, 3, 3 * hashed, 2 * hashed, 2 * hashed])[0]
     if kind == "hive":
         case.hive, case.keep_by = True, random_.random() < 0.4
         if case.header_mode == "none" and random_.random() < 0.8:   # without a header --hive is refused
             case.header_mode = "repeat"
     elif kind == "buckets":
         case.buckets = random_.choice([1, 2, 3, 7, 16, 100, 300])
-    if kind != "hive":
+    elif kind in ("parts", "draw"):
+        case.parts, case.is_draw = make_parts(random_), kind == "draw"
+    if kind in ("buckets", "parts", "draw") and random_.random() < 0.4:
+        case.hash_seed = random_.choice([1, 2, 42, 2 ** 32, 2 ** 64 - 1])
+    if kind not in ("hive", "draw"):
         case.drop_by = random_.random() < 0.25
-    if kind != "buckets" and random_.random() < 0.25:
+    if kind in ("value", "hive") and random_.random() < 0.25:
         how = random_.choice(["l", "C", "lC", "n"] if random_.random() < 0.2 else ["l", "C", "lC"])
         if "l" in how:
             case.count = random_.choice([1, 1, 2, 3, 5, 100])
@@ -91,6 +98,14 @@ def make_options(case, random_):
             case.total = random_.choice([1, 3])
     case.allows_open_quote = not case.has_stages and random_.random() < 0.3
     case.allows_ragged = not case.has_stages and random_.random() < 0.3
+
+
+def make_parts(random_):
+    all_names = [b"train", b"valid", b"test", b"_", b"a-b", b"v1.2", "prüf".encode(), b"~", b"0", b"y" * 150]
+    names_ = random_.sample(all_names, random_.choice([1, 2, 3, 3, 3, 7]))
+    weights = random_.choice([["80", "10", "10"], ["0.8", "0.10", ".1"], ["1"], ["1", "2", "3.5"],
+                              ["007", "1000000000000"], ["0.000001", "123456.75"]])
+    return [(name, random_.choice(weights)) for name in names_]
 
 
 def make_file(case, random_):
@@ -168,6 +183,8 @@ def make_pool(random_):
 
 
 def make_by(case, column_names, key_places, random_):
+    if case.is_draw:
+        return
     count = case.column_count
     case.by = b",".join(generate.column(place, column_names, count, random_) for place in key_places)
     if random_.random() < 0.03:
@@ -180,7 +197,7 @@ def make_machine(case, random_):
         case.source = "file"
     if case.source in ("pipe", "gzip"):
         # Needed only for expect.needs_spool(); otherwise the spooled data are redacted.
-        case.spool = case.has_rules and random_.random() < (0.7 if case.buckets is not None and case.drop_by else 0.2)
+        case.spool = case.has_rules and random_.random() < (0.7 if (case.buckets or case.parts) and case.drop_by else 0.2)
     case.compress = random_.random() < 0.05
     case.manifest = random_.random() < 0.3
     case.report = case.has_rules and random_.random() < 0.1

@@ -25,8 +25,8 @@ class Refused(Exception):
 
 
 class Piece:
-    """name: without folder and suffixes. key: the values, or None for a bucket. number: from 1, among the pieces with
-    these values. first: the number of the piece's first record."""
+    """name: without folder and suffixes. key: the values, or None for a bucket or a part. number: from 1, among the
+    pieces with these values. first: the number of the piece's first record."""
 
     def __init__(self, name, key, number, records, content, first=0):
         self.name, self.key, self.number, self.records, self.content = name, key, number, records, content
@@ -43,7 +43,7 @@ class Body:
 
 def needs_spool(case):
     """Whether a temporary file would contain a column that is in no output."""
-    return case.has_rules and case.source in ("pipe", "gzip") and case.buckets is not None and case.drops
+    return case.has_rules and case.source in ("pipe", "gzip") and (case.buckets or case.parts) and case.drops
 
 
 class Expected:
@@ -78,7 +78,7 @@ class Expected:
                 self.codes = staged.codes
                 return None
             raise Refused(*staged.codes)
-        if not case.data:
+        if not case.data and not case.is_draw:
             self.codes = {0, 2}   # Without a record there are no columns.
             return None
         return self.body_of(case, staged.result)
@@ -97,29 +97,31 @@ class Expected:
         before, header = split_header(reader.records, case.header_mode != "none")
         if case.total is not None:
             raise Refused(2, *({3} if reader.is_open and not case.allows_open_quote else ()))
-        if not reader.records:
+        if not reader.records and not case.is_draw:
             self.codes = {0, 2}   # as above
             return None
         body = reader.records[before:]
-        if not body and header.is_blank:
+        if not body and not case.is_draw and header.is_blank:
             # As above: a line end alone names no column, and no record needs one.
             self.codes = {0, 2}
             return None
-        first = header or next((record for record in body if not record.is_blank), body[0])
-        columns = Columns(first.values if header is not None else None, len(first.values))
-        order = list(range(columns.count))
         is_open = reader.is_open and not case.allows_open_quote
-        try:
-            places = key_places(case, columns, order)
-        except Refused:
-            raise Refused(2, *({3} if is_open else ())) from None
+        columns = places = order = None
+        if not case.is_draw:
+            first = header or next((record for record in body if not record.is_blank), body[0])
+            columns = Columns(first.values if header is not None else None, len(first.values))
+            order = list(range(columns.count))
+            try:
+                places = key_places(case, columns, order)
+            except Refused:
+                raise Refused(2, *({3} if is_open else ())) from None
         if is_open:
             raise Refused(3)
         if reader.escapes_end:
             self.codes = {0, 3}
             return None
-        keys = []
-        for record in body:
+        keys = [] if not case.is_draw else [()] * len(body)
+        for record in [] if case.is_draw else body:
             if not record.is_empty and not case.allows_ragged and max(places) >= len(record.values):
                 raise Refused(3)
             keys.append(tuple(record.values[place] if place < len(record.values) else b"" for place in places))
@@ -147,6 +149,8 @@ def can_name_keys(case, result):
 
 def key_places(case, columns, order):
     """The positions of the columns given by --by among the written columns. Raises Refused."""
+    if case.is_draw:
+        return []
     try:
         items = parse_select(case.by)
         if any(item.negated or (item.kind == "word" and b"*" in item.text) for item in items):
@@ -209,12 +213,12 @@ def cut(case, body):
     mode = case.header_mode
     if case.size is not None and mode == "repeat" and len(body.header) > case.size:
         raise Refused(2)
-    if case.buckets is not None:
-        buckets = [[] for _ in range(case.buckets)]
-        for key, record in zip(body.keys, body.records):
-            buckets[names.hash_of(key) % case.buckets].append(record)
-        return [Piece(b"", None, number, len(records), headed(body.header, mode, number == 1) + b"".join(records))
-                for number, records in enumerate(buckets, 1)]
+    if case.buckets or case.parts:
+        found = [[] for _ in range(case.buckets or len(case.parts))]
+        for number, (key, record) in enumerate(zip(body.keys, body.records), 1):
+            found[fixed_piece(case, key, number)].append(record)
+        return [Piece(case.parts[at][0] if case.parts else b"", None, at + 1, len(records),
+                      headed(body.header, mode, at == 0) + b"".join(records)) for at, records in enumerate(found)]
     if len(groups) > (DEFAULT_MAX_KEYS if case.max_keys is None else case.max_keys):
         raise Refused(2)
     keys = list(groups)
@@ -228,6 +232,14 @@ def cut(case, body):
             content = headed(body.header, mode, not result) + b"".join(body.records[at] for at in run)
             result.append(Piece(name, key, number, len(run), content, run[0]))
     return sorted(result, key=lambda piece: piece.first)
+
+
+def fixed_piece(case, key, number):
+    """The bucket or part, from 0, of record `number`, from 1."""
+    if case.buckets:
+        return names.hash_of(key, case.hash_seed) % case.buckets
+    hash_ = names.hash_of_number(number, case.hash_seed) if case.is_draw else names.hash_of(key, case.hash_seed)
+    return names.part_of(hash_, names.ends_of([weight for _, weight in case.parts]))
 
 
 def headed(header, mode, is_first):

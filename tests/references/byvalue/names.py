@@ -1,7 +1,10 @@
 """The names of pieces by value, according to a plain reading of the rules, and the hash that names and buckets use."""
+import bisect
 import ctypes
+import math
 import os
 import sys
+from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "stages"))
 from operations import characters  # noqa: E402
@@ -17,8 +20,8 @@ class NoName(Exception):
 
 
 def load_hash():
-    """Returns 64-bit XXH3 with seed 0 as third-party code computes it: the module from PyPI or Debian, or the C
-    library."""
+    """Returns 64-bit XXH3 of some bytes and, by default, seed 0, as third-party code computes it: the module from PyPI
+    or Debian, or the C library."""
     try:
         import xxhash
         return xxhash.xxh3_64_intdigest
@@ -28,20 +31,37 @@ def load_hash():
         library = ctypes.CDLL("libxxhash.so.0")
     except OSError:
         return None
-    function = library.XXH3_64bits
-    function.restype, function.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t]
-    return lambda data: function(data, len(data))
+    function = library.XXH3_64bits_withSeed
+    function.restype, function.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    return lambda data, seed=0: function(data, len(data), seed)
 
 
 xxh3 = load_hash()   # None if neither is available
 
 
-def hash_of(key):
+def hash_of(key, seed=0):
     """The hash of a key. For a single value it covers the bytes; for several, each value's length as 64 bits, followed
     by its bytes."""
     if len(key) == 1:
-        return xxh3(key[0])
-    return xxh3(b"".join(len(value).to_bytes(8, "little") + value for value in key))
+        return xxh3(key[0], seed)
+    return xxh3(b"".join(len(value).to_bytes(8, "little") + value for value in key), seed)
+
+
+def hash_of_number(number, seed):
+    """The hash of a record in a draw; records are numbered from 1."""
+    return xxh3(number.to_bytes(8, "little"), seed)
+
+
+def ends_of(weights):
+    """Where the hashes of each part end. `weights` are numbers, or decimals as text. The parts divide the hashes, from 0
+    to 2**64 - 1, in the order of the parts and in the proportion of their weights."""
+    shares = [Fraction(weight) for weight in weights]
+    return [math.ceil(sum(shares[:part + 1]) / sum(shares) * 2 ** 64) for part in range(len(shares))]
+
+
+def part_of(hash_, ends):
+    """The part, from 0, that has the hash."""
+    return bisect.bisect_right(ends, hash_)
 
 
 def is_control(character):

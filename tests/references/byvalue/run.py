@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+from fractions import Fraction
 
 from expect import Expected
 from cases import make_case
@@ -30,7 +31,7 @@ def main():
     parser.add_argument("--without-stages", action="store_true", help="leave out the cases in which records change")
     options = parser.parse_args()
     if names.xxh3 is None:
-        print("there is no xxhash for Python: --buckets and names of more than 200 bytes are not compared")
+        print("there is no xxhash for Python: --buckets, --parts and names of more than 200 bytes are not compared")
     return driver.run_all(options, run_case)
 
 
@@ -75,7 +76,9 @@ def is_numbered(case):
 
 
 def command_line(case, cleave, kernel, directory):
-    line = [cleave.encode(), b"split", b"--by=" + case.by]
+    line = [cleave.encode(), b"split"] + ([] if case.is_draw else [b"--by=" + case.by])
+    if case.parts:
+        line.append(b"--parts=" + b",".join(b"%s=%s" % (name, weight.encode()) for name, weight in case.parts))
     if case.few_descriptors:
         line = [b"sh", b"-c", b'ulimit -n %d; exec "$@"' % FEW, b"sh", *line]
     line += case.dialect_arguments
@@ -86,7 +89,7 @@ def command_line(case, cleave, kernel, directory):
                              (b"--manifest=%s/manifest.json" % directory.encode(), case.manifest)):
         line += [option] if is_given else []
     for option, number in ((b"-n", case.total), (b"-l", case.count), (b"-C", case.size), (b"--buckets=", case.buckets),
-                           (b"--max-values=", case.max_keys)):
+                           (b"--max-values=", case.max_keys), (b"--seed=", case.hash_seed or None)):
         line += [b"%s%d" % (option, number)] if number is not None else []
     if case.has_stages:
         line += absolute(stage_words(case, directory), directory)
@@ -192,6 +195,8 @@ def check_manifest(case, expected, manifest):
     rows = manifest["pieces"]
     if len(rows) != len(expected.pieces):
         raise Difference("manifest: %d pieces, expected %d" % (len(rows), len(expected.pieces)))
+    if case.parts:
+        check_parts(case, manifest["parts"])
     numbered = is_numbered(case) and is_inside(case)
     for row, piece in zip(rows, expected.pieces):
         name = os.fsencode(row["name"] if is_inside(case) else os.path.basename(row["name"]))
@@ -200,10 +205,20 @@ def check_manifest(case, expected, manifest):
             raise Difference("manifest: %r, expected %r" % (row, file_name(case, piece)))
         if piece.key is not None and "\ufffd" not in "".join(map(in_json, piece.key)):
             wanted["values"] = [in_json(value) for value in piece.key]
-        elif piece.key is None and "values" in row:
-            raise Difference("manifest: %r, but a bucket has no value" % row)
+        elif piece.key is None:
+            wanted["values"] = None
+            wanted["part"] = piece.name.decode() if case.parts else None
         if {key: row.get(key) for key in wanted} != wanted:
             raise Difference("manifest: %r, expected %r" % (row, wanted))
+
+
+def check_parts(case, parts):
+    """Expects what another program needs to compute the parts."""
+    if (parts["by"], parts["seed"]) != (None if case.is_draw else in_json(case.by), case.hash_seed):
+        raise Difference("manifest: %r" % parts)
+    ratios = {weight / Fraction(text) for weight, (_, text) in zip(parts["weights"], case.parts)}
+    if len(parts["weights"]) != len(case.parts) or len(ratios) != 1:
+        raise Difference("manifest: %r, expected weights like %r" % (parts, case.parts))
 
 
 def in_json(value):
