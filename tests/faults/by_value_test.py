@@ -117,6 +117,14 @@ class Buckets(ByValue):
         return "%s.%06d.csv" % (self.stem, piece.number)
 
 
+class Parts(ByValue):
+    """Pieces with names and weights."""
+
+    PARTS = [(name, "0.5" if name == "a" else "0.1") for name in "abcdefghi"]
+    words = ["--parts", ",".join("%s=%s" % part for part in PARTS)]
+    settings = {"parts": [(name.encode(), weight) for name, weight in PARTS]}
+
+
 class RedactedByValue(ByValue):
     """The value becomes a name only after a rule has changed it."""
 
@@ -160,6 +168,10 @@ def by_value_and_size(check, divisor=1):
 
 def by_bucket(check, divisor=1):
     return under(Buckets, "by bucket", check, divisor)
+
+
+def by_part(check, divisor=1):
+    return under(Parts, "by part", check, divisor)
 
 
 def by_redacted_value(check, divisor=1):
@@ -427,7 +439,8 @@ class ValueSite(Site):
 
 
 BY = [["--by", "email"], ["--by", "name"], ["--by", "phone"], ["--by", "who"], ["--by", "ref"], ["--by", "born"],
-      ["--by", "pay"], ["--by", "kind,name"], ["--by", "phone", "--drop-by"]]
+      ["--by", "pay"], ["--by", "kind,name"], ["--by", "phone", "--drop-by"], ["--by", "phone", "--parts", "x=1,y=1"],
+      ["--parts", "x=1,y=1"]]
 EXTRAS = [[], ["--json", "-v"], ["--manifest", "@out/m.json", "--redact-report", "@out/r.json", "--checksum"], ["--print-names"],
           ["--resume"], ["--dry-run"], ["--compress", "gzip", "-j", "2"], ["-j", "3", "--block-size", "1K"],
           ["--progress", "always", "-v"], ["--max-values", "1"]]
@@ -509,6 +522,7 @@ def memory_rows():
     yield row("--by from a pipe", piped=True)
     yield row("--by and -C", "-j", "1", kind=ByValueAndSize)
     yield row("--by --buckets --manifest", "--manifest", "@out/m.json", kind=Buckets, manifest=True)
+    yield row("--by --parts --manifest", "--manifest", "@out/m.json", kind=Parts, manifest=True)
     yield row("--by --resume", "--resume", "-j", "1", split=memory_test.Resumed, right=(1, 4))
     yield row("--by --compress", "--compress", "gzip:1", "-j", "2", split=memory_test.Compressed)
     yield row("--by under rules", "-j", "2", kind=RedactedByValue)
@@ -518,6 +532,7 @@ def memory_rows():
 
 CHECKS = [
     by_value(disk_full), by_redacted_value(disk_full, 4), by_value_and_size(disk_full), by_bucket(disk_full),
+    by_part(disk_full), by_part(signals_test.killed_and_resumed, 2),
     by_value(few_descriptors), long(by_value_and_size(few_descriptors)), by_value(few_values),
     by_value(too_many_values),
     by_value(names_taken), input_changes, killed_among_many, by_value(two_runs), secrets, secrets_when_killed,
@@ -533,7 +548,7 @@ CHECKS = [
     long(by_value(nth_call_test.replacing)), long(by_value(nth_call_test.with_manifest)),
     long(by_value(nth_call_test.resuming)), long(by_value(nth_call_test.without_nameless_files)),
     long(by_value(nth_call_test.failing_clean_up)), long(by_value_and_size(nth_call_test.from_file)),
-    long(by_bucket(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
+    long(by_bucket(nth_call_test.from_file)), long(by_part(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
     long(without_column(nth_call_test.by_threads)), into_folders(disk_full, 2), into_folders(nth_call_test.from_file),
     into_folders(signals_test.ended), into_folders(signals_test.killed), long(into_folders(signals_test.killed_and_resumed)),
     *memory_rows()]

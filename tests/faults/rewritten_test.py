@@ -97,6 +97,7 @@ COMMANDS = {
     "split, a filter, mask": ["split", "-n", "2", "--filter", "cat", *MASKED],
     "split, together": ["split", "-n", "3", "--together", "id", "-o", "out/{i}", *HASHED],
     "split, buckets": ["split", "--by", "id", "--buckets", "5", "-o", "out/{i}", *HASHED],
+    "split, parts": ["split", "--parts", "a=1,b=3", "-o", "out/{value}", *HASHED],
     "split, by a redacted value": ["split", "--by", "mail", "--max-values", "5000000", "-o", "out/{value}", *HASHED],
     "split, by value": ["split", "--by", "id", "--max-values", "5000000", "-o", "out/{i}", *HASHED],
     "split, columns dropped": ["split", "--by", "id", "--drop-by", "--buckets", "3", "-o", "out/{i}", *SELECTED],

@@ -89,7 +89,8 @@ def verb(case, names=VERBS, by=b"kind"):
         command = chance.choice((b"cat", b"cat >&2", b"env; cat"))
         return [b"split", b"-l", b"3", *machine, b"--filter", command, *PIECES]
     if name == b"by":
-        how = chance.choice(([*PIECES, b"--buckets", b"2"], [b"-o", b"out/{value}.csv"],
+        how = chance.choice(([*PIECES, b"--buckets", b"2"], [*PIECES, b"--parts", b"x=1,y=3"],
+                             [b"-o", b"out/{value}.csv"],
                              [b"-o", b"out/{value}/{i}.csv", b"--mkdir"],
                              [b"-o", b"out/{value}/{i}", b"--mkdir" if by.startswith(b"#") else b"--hive"],
                              [b"-o", b"out/{value}.{i}", b"-l", b"2"],

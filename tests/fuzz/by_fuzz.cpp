@@ -1,6 +1,6 @@
-// Pieces by value: every record is in the piece of its value or in its bucket, in order and byte for byte, under every
-// limit, header mode, number of threads and block size. A record without the field, or one value more than allowed,
-// stops the plan.
+// Pieces by value: every record is in the piece of its value, its bucket or its part, in order and byte for byte, under
+// every limit, header mode, number of threads and block size. A record without the field, or one value more than
+// allowed, stops the plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,15 @@ Policy make_policy(Choices& choices, const std::vector<std::size_t>& columns) {
     if (choices.one_in(4)) by.max_values = 1 + choices.below(8);
     policy.header = choices.header_mode();
     const std::size_t kind = choices.below(5);
-    if (kind == 0) by.buckets = 1 + choices.below(20);
+    if (kind == 0) {
+        const std::size_t count = 1 + choices.below(20);
+        if (count <= 10) {
+            by.buckets = count;
+        } else {
+            for (std::size_t i = 10; i < count; ++i) by.parts.push_back({std::to_string(i), 1 + i % 3});
+            if (count % 2 == 0) by.columns.text.clear();  // a draw
+        }
+    }
     if (kind == 1 || kind == 2) policy.records = 1 + choices.below(4);
     if (kind == 2 || kind == 3) policy.max_bytes = 1 + choices.below(100);
     return policy;

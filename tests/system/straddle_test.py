@@ -344,6 +344,23 @@ def by_value(bench):
                          "%s %s: %s differs" % (options, words, key))
 
 
+def parts(bench):
+    """Split into parts, by value and by number: each record is in one part, in order, and so are all records of a key."""
+    for options in (["--by", "key"], []):
+        for words, data in ((["in.csv"], None), (["-j", "1", "-"], bench.bytes), (["--redact", "*: keep", "in.csv"], None)):
+            with tempfile.TemporaryDirectory(dir=bench.folder) as out:
+                bench.run("split", "--parts", "a=5,b=3,c=1", *options, "-o", os.path.join(out, "{value}"), *words, data=data)
+                pieces = [read(os.path.join(out, part)) for part in "abc"]
+            need(all(piece.startswith(HEADER) for piece in pieces), "a part has no header")
+            ends, part_of = [len(HEADER)] * 3, {}
+            for record in bench.records:   # each begins with a number of its own
+                found = [part for part in range(3) if pieces[part].startswith(record.line, ends[part])]
+                need(len(found) == 1, "%s %s: a record is in %d parts" % (options, words, len(found)))
+                ends[found[0]] += len(record.line)
+                need(not options or part_of.setdefault(record.key, found[0]) == found[0], "a key is in two parts")
+            need(ends == list(map(len, pieces)), "a part has more than the records")
+
+
 def together(bench):
     runs = []   # (first, end) of the records with the same key
     for at, record in enumerate(bench.records):
@@ -440,8 +457,8 @@ def long_header(bench):
 
 
 CHECKS = [by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip, printed, offsets, checked,
-          indexed, by_ranges, many_ranges, redacted, long_rules, by_value, together, long_runs, resumed, joined, long_header,
-          faults]
+          indexed, by_ranges, many_ranges, redacted, long_rules, by_value, parts, together, long_runs, resumed, joined,
+          long_header, faults]
 
 
 def main():

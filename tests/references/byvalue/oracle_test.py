@@ -65,6 +65,16 @@ class Names(unittest.TestCase):
         # The hash that the specification of XXH3 implies for an empty input and seed 0; xxhsum -H3 prints it.
         self.assertEqual(names.hash_of((b"",)), 0x2D06800538D394C2)
         self.assertEqual(names.hash_of((b"a", b"")), names.xxh3(b"\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0"))
+        self.assertEqual(names.hash_of_number(258, 7), names.xxh3(b"\2\1\0\0\0\0\0\0", 7))
+        self.assertNotEqual(names.xxh3(b"abc", 7), names.xxh3(b"abc"))
+
+    def test_parts(self):
+        half = 2 ** 63
+        self.assertEqual(names.ends_of(["1", "1"]), [half, 2 * half])
+        self.assertEqual(names.ends_of(["0.5", ".25", "0.250"]), [half, half + half // 2, 2 * half])
+        self.assertEqual(names.ends_of([1, 2]), [2 ** 64 // 3 + 1, 2 ** 64])   # hashes below 2**64 / 3
+        self.assertEqual([names.part_of(hash_, [half, 2 * half]) for hash_ in (0, half - 1, half, 2 * half - 1)],
+                         [0, 0, 1, 1])
 
 
 class Records(unittest.TestCase):
@@ -96,6 +106,17 @@ class Pieces(unittest.TestCase):
         self.assertEqual(expected.codes, {0})
         return {piece.name + (b".%d" % piece.number if piece.number > 1 else b""): piece.content
                 for piece in expected.pieces}
+
+    def test_parts(self):
+        if names.xxh3 is None:
+            self.skipTest("there is no xxhash")
+        # The hashes of "a", "b" and "" are 0.90, 0.34 and 0.18 of 2**64; of the numbers 1 to 4, 0.19, 0.13, 0.30, 0.79.
+        parts = [(b"x", "0.3"), (b"y", "0.1"), (b"z", "0.6")]
+        self.assertEqual(self.pieces(parts=parts),
+                         {b"x": b"id,k\n\n", b"y.2": b"id,k\n2,b\n", b"z.3": b"id,k\n1,a\n3,a\n"})
+        self.assertEqual(self.pieces(parts=parts, by=b"", is_draw=True),
+                         {b"x": b"id,k\n1,a\n2,b\n", b"y.2": b"id,k\n\n", b"z.3": b"id,k\n3,a\n"})
+        self.assertEqual(self.pieces(data=b"", parts=parts, by=b"", is_draw=True), {b"x": b"", b"y.2": b"", b"z.3": b""})
 
     def refused(self, code, data=DATA, **options):
         expected = Expected(case_of(data, **options))
