@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import overload
 
 from ._errors import UsageError
@@ -30,3 +33,21 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name}: a str, and not {type(value).__name__}")
     return value
+
+
+def parts(weights: Mapping[str, object]) -> list[tuple[str, int]]:
+    """The names of parts with weights that are whole numbers in the same proportion. Raises TypeError and UsageError."""
+    shares = []
+    for name, weight in weights.items():
+        try:
+            share = Fraction(str(weight))  # as it is written: 0.1 is a tenth
+        except (ValueError, ZeroDivisionError):
+            share = Fraction(0)
+        if share <= 0:
+            raise UsageError(f"parts: the weight of {text('parts', name)!r} is {weight!r}, and not a number above 0")
+        shares.append(share)
+    scale = math.lcm(*(share.denominator for share in shares))
+    whole = [int(share * scale) for share in shares]
+    if sum(whole) >= 1 << 64:
+        raise UsageError("parts: the weights have too many digits")
+    return [(text("parts", name), weight) for name, weight in zip(weights, whole)]

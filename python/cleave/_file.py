@@ -121,9 +121,13 @@ class File:
         records: int | None = None,
         by: str | int | Sequence[str | int],
         buckets: int | None = None,
+        parts: Mapping[str, float | str] | None = None,
+        seed: int | None = None,
         max_values: int | None = None,
         accepts_missing: bool = False,
     ) -> ValuePieces: ...
+    @overload
+    def split(self, *, by: None = None, parts: Mapping[str, float | str], seed: int | None = None) -> ValuePieces: ...
     def split(
         self,
         *,
@@ -135,11 +139,14 @@ class File:
         balance: str = "bytes",
         accepts_missing: bool = False,
         buckets: int | None = None,
+        parts: Mapping[str, float | str] | None = None,
+        seed: int | None = None,
         max_values: int | None = None,
     ) -> Pieces | ValuePieces:
         """Plans pieces; nothing is written.
 
-        Give ``n``, or one or both of ``size`` and ``records``: the first limit reached ends a piece. Or give ``by``.
+        Give ``n``, or one or both of ``size`` and ``records``: the first limit reached ends a piece. Or give ``by``
+        or ``parts``.
 
         n: the number of pieces, of nearly equal bytes or, with ``balance="records"``, of equal numbers of records.
             Pieces can be empty. A number that exceeds both 65,536 and the number of records raises ``UsageError``.
@@ -155,6 +162,11 @@ class File:
             in a temporary file.
         buckets: with ``by``, the number of pieces, as for ``n``. The hash of a value decides which piece has its
             records.
+        parts: the names and weights of the pieces, such as ``{"train": 80, "test": 20}``. Each has its share of the
+            records: those whose values, by a hash of ``by``, belong to it or, without ``by``, those that are drawn for
+            it by their numbers. A weight is a number above 0, or its decimal digits as text.
+        seed: with ``buckets`` and ``parts``, the seed of the hash, 0 by default. Another seed divides the records
+            differently.
         max_values: with ``by``, more distinct values than this raise ``UsageError``; 10,000 by default.
         """
         limits = {"size": size, "records": records}
@@ -162,13 +174,15 @@ class File:
         for name, value in {"n": n, "buckets": buckets, **limits}.items():
             if value == 0:
                 raise UsageError(f"{name}: at least 1")
-        if n is None and size is None and records is None and by is None:
-            raise UsageError("split needs n, size, records or by")
+        if n is None and size is None and records is None and by is None and parts is None:
+            raise UsageError("split needs n, size, records, by or parts")
         if n is not None and (size is not None or records is not None):
             raise UsageError("n excludes size and records")
-        if by is None:
-            if buckets is not None or max_values is not None:
-                raise UsageError("buckets and max_values need by")
+        if by is None and (buckets is not None or max_values is not None):
+            raise UsageError("buckets and max_values need by")
+        if seed is not None and buckets is None and parts is None:
+            raise UsageError("seed needs buckets or parts")
+        if by is None and parts is None:
             header = "repeat" if self._has_header else "none"
             return Pieces(
                 self,
@@ -182,25 +196,33 @@ class File:
                 ),
             )
         if n is not None or together is not None or balance != "bytes":
-            raise UsageError("by excludes n, together and balance")
+            raise UsageError("by and parts exclude n, together and balance")
         if buckets is not None and max_values is not None:
             raise UsageError("buckets excludes max_values: there are as many pieces as buckets")
+        if parts is not None and max_values is not None:
+            raise UsageError("parts excludes max_values: there are as many pieces as parts")
+        if parts is not None and not parts:
+            raise UsageError("parts: no part")
         if isinstance(by, (bytes, bytearray, memoryview)):
             raise UsageError("by: a name is a str, and a number an int")
-        columns = [by] if isinstance(by, (str, int)) else list(by)
-        if not columns:
+        columns = [] if by is None else [by] if isinstance(by, (str, int)) else list(by)
+        if by is not None and not columns:
             raise UsageError("by: no column")
         text = ",".join(f"#{number + 1}" for number in self._numbers_of(columns))
+        named = _arguments.parts(parts or {})
         return ValuePieces(
             self,
             self._native.split_by_value(
                 columns=text,
                 buckets=_arguments.number("buckets", buckets, True),
+                parts=named,
+                seed=_arguments.number("seed", 0 if seed is None else seed),
                 max_values=_arguments.number("max_values", max_values, True),
                 accepts_missing=bool(accepts_missing),
                 has_header=self._has_header,
                 **ends,
             ),
+            [name for name, _ in named],
         )
 
     def select(

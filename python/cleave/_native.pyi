@@ -112,6 +112,8 @@ class File:
         self,
         columns: str,
         buckets: int | None,
+        parts: list[tuple[str, int]],
+        seed: int,
         max_values: int | None,
         size: int | None,
         records: int | None,

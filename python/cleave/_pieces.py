@@ -90,8 +90,8 @@ class Piece(_AnyPiece):
 
 
 class ValuePiece(_AnyPiece):
-    """The records with one value or, with ``buckets``, with some of the values, in the order of the file, without the
-    header."""
+    """The records with one value or, with ``buckets`` or ``parts``, with some of the values, in the order of the file,
+    without the header."""
 
     __slots__ = ("_pieces",)
 
@@ -101,12 +101,18 @@ class ValuePiece(_AnyPiece):
 
     @property
     def key(self) -> tuple[str, ...] | None:
-        """The values of the records, one for each column of ``by``; ``None`` with ``buckets``.
+        """The values of the records, one for each column of ``by``; ``None`` with ``buckets`` and ``parts``.
 
         Bytes that are not UTF-8 become surrogates, as with ``os.fsdecode``, so different values stay different.
         """
         values = self._pieces._native.key(self._number - 1)
         return None if values is None else tuple(value.decode("utf-8", "surrogateescape") for value in values)
+
+    @property
+    def part(self) -> str | None:
+        """The name of the part; ``None`` without ``parts``."""
+        names = self._pieces._parts
+        return names[self._number - 1] if names else None
 
     @property
     def ranges(self) -> memoryview:
@@ -209,9 +215,13 @@ class ValuePieces(_AnyPieces[ValuePiece, _native.PiecesByValue]):
     piece.
 
     The records of a piece need not be adjacent: ``starts`` and ``first_records`` refer to its first record, and
-    ``ValuePiece.ranges`` has all of them. With ``buckets``, the pieces are in the order of the buckets, and an empty
-    piece starts right after the header.
+    ``ValuePiece.ranges`` has all of them. With ``buckets`` and ``parts``, the pieces are in the order of these, and an
+    empty piece starts right after the header.
     """
+
+    def __init__(self, file: File, native: _native.PiecesByValue, parts: Sequence[str] = ()) -> None:
+        super().__init__(file, native)
+        self._parts = parts
 
     def _piece(self, index: int) -> ValuePiece:
         return ValuePiece(self, index)

@@ -207,9 +207,11 @@ nb::object key(const PiecesByValue& pieces, std::uint64_t index) {
     return values.size() > 0 ? nb::object(nb::tuple(values)) : nb::none();
 }
 
-Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std::optional<std::uint64_t> max_values,
-                 std::optional<std::uint64_t> size, std::optional<std::uint64_t> records, bool accepts_missing,
-                 bool has_header) {
+using Parts = std::vector<std::pair<std::string, std::uint64_t>>;
+
+Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, Parts parts, std::uint64_t seed,
+                 std::optional<std::uint64_t> max_values, std::optional<std::uint64_t> size,
+                 std::optional<std::uint64_t> records, bool accepts_missing, bool has_header) {
     Policy policy;
     policy.max_bytes = size;
     policy.records = records;
@@ -218,6 +220,8 @@ Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std:
     by.is_delimiter_given = by.is_header_given = true;  // the numbers refer to File.header
     by.accepts_missing = accepts_missing;
     by.buckets = buckets;
+    for (auto& [name, weight] : parts) by.parts.push_back({std::move(name), weight});
+    by.seed = seed;
     if (max_values) by.max_values = *max_values;
     policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
     return policy;
@@ -377,14 +381,14 @@ NB_MODULE(_native, module) {
             "header"_a)
         .def(
             "split_by_value",
-            [](File& self, std::string columns, std::optional<std::uint64_t> buckets,
+            [](File& self, std::string columns, std::optional<std::uint64_t> buckets, Parts parts, std::uint64_t seed,
                std::optional<std::uint64_t> max_values, std::optional<std::uint64_t> size,
                std::optional<std::uint64_t> records, bool accepts_missing, bool has_header) {
-                return self.split_by_value(
-                    policy_by(std::move(columns), buckets, max_values, size, records, accepts_missing, has_header));
+                return self.split_by_value(policy_by(std::move(columns), buckets, std::move(parts), seed, max_values,
+                                                     size, records, accepts_missing, has_header));
             },
-            "columns"_a, "buckets"_a.none(), "max_values"_a.none(), "size"_a.none(), "records"_a.none(),
-            "accepts_missing"_a, "has_header"_a)
+            "columns"_a, "buckets"_a.none(), "parts"_a, "seed"_a, "max_values"_a.none(), "size"_a.none(),
+            "records"_a.none(), "accepts_missing"_a, "has_header"_a)
         .def("read", &File::read, "start"_a, "length"_a, "header_size"_a = 0)
         .def(
             "gather",

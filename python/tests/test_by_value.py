@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,33 @@ def test_buckets(data: bytes) -> None:
     assert all(piece.ranges.shape == (0, 2) for piece in many if piece.records == 0)
 
 
+def test_parts(data: bytes, path: Path, tmp_path: Path) -> None:
+    """The same parts as the command makes."""
+    parts: dict[str, Any] = {"train": 0.8, "valid": "0.10", "test": Decimal("0.1")}
+    command = Path(sys.executable).parent / "cleave"
+    f = cleave.open(path)
+    cases: list[tuple[Any, list[str], int]] = [
+        ("a note", ["--by", "#3"], 0),
+        ("a note", ["--by", "#3"], 7),
+        (["a note", "last"], ["--by", "#3,#4"], 7),
+        (None, [], 0),
+        (None, [], 7),
+    ]
+    for by, columns, seed in cases:
+        pieces = f.split(by=by, parts=parts, seed=seed)
+        assert [piece.part for piece in pieces] == list(parts)
+        assert pieces.keys == [None] * 3
+        assert sum(pieces.records) == f.records
+        options = ["--parts", "train=80,valid=10,test=10", *columns, "--seed", str(seed), "-f", "-d", ","]
+        subprocess.run([command, "split", *options, "--header=repeat", "-o", tmp_path / "{value}", path], check=True)
+        for piece in pieces:
+            assert piece.with_header().getvalue() == (tmp_path / str(piece.part)).read_bytes()
+    assert [piece.part for piece in f.split(by="last", buckets=2)] == [None, None]
+    assert list(f.split(by="last", buckets=7, seed=1).records) != list(f.split(by="last", buckets=7).records)
+    empty = cleave.open(b"a,b\n").split(parts={"x": 1, "y": 1})
+    assert [(piece.part, piece.records, bytes(piece.bytes)) for piece in empty] == [("x", 0, b""), ("y", 0, b"")]
+
+
 def test_values_are_what_a_reader_gets() -> None:
     data = b'k,v\n"a",1\na,2\n"a""",3\n\xff,4\n\xfe,5\n"x\ny",6\n,7\n"",8\n'
     pieces = cleave.open(data).split(by="k")
@@ -143,9 +171,9 @@ def test_what_cannot_be_is_said(data: bytes) -> None:
         ({"by": 99}, "#100"),
         ({"by": -1}, "no column -1"),
         ({"by": ["last", "last"]}, "twice"),
-        ({"by": "last", "n": 3}, "excludes n"),
-        ({"by": "last", "together": "last"}, "excludes"),
-        ({"by": "last", "balance": "records"}, "excludes"),
+        ({"by": "last", "n": 3}, "exclude n"),
+        ({"by": "last", "together": "last"}, "exclude n, together"),
+        ({"by": "last", "balance": "records"}, "exclude n, together and balance"),
         ({"by": "last", "buckets": 0}, "buckets"),
         ({"by": "last", "buckets": 2, "records": 2}, "buckets"),
         ({"by": "last", "buckets": 2, "max_values": 2}, "buckets excludes max_values"),
@@ -154,7 +182,24 @@ def test_what_cannot_be_is_said(data: bytes) -> None:
         ({"by": "last", "max_values": 2}, "more than 2 different values in by; max_values allows more"),
         ({"n": 2, "buckets": 2}, "need by"),
         ({"n": 2, "max_values": 2}, "need by"),
-        ({}, "^split needs n, size, records or by$"),
+        ({"parts": {"x": 1}, "buckets": 2}, "need by"),
+        ({"parts": {"x": 1}, "n": 2}, "exclude n"),
+        ({"parts": {"x": 1}, "size": 2}, "parts cannot be used with records or max_bytes"),
+        ({"parts": {"x": 1}, "by": "last", "max_values": 2}, "parts excludes max_values"),
+        ({"parts": {"x": 1}, "by": "last", "buckets": 2}, "buckets cannot be used with parts"),
+        ({"parts": {}}, "parts: no part"),
+        ({"parts": {"": 1}}, "a part needs a name"),
+        ({"parts": {"x": 0}}, "the weight of 'x' is 0, and not a number above 0"),
+        ({"parts": {"x": -1}}, "above 0"),
+        ({"parts": {"x": float("nan")}}, "above 0"),
+        ({"parts": {"x": float("inf")}}, "above 0"),
+        ({"parts": {"x": "much"}}, "above 0"),
+        ({"parts": {"x": None}}, "above 0"),
+        ({"parts": {"x": 1 << 64}}, "too many digits"),
+        ({"parts": {str(i): 1 for i in range(1001)}}, "at most 1000 parts"),
+        ({"by": "last", "seed": 1}, "seed needs buckets or parts"),
+        ({"parts": {"x": 1}, "seed": -1}, "seed: from 0"),
+        ({}, "^split needs n, size, records, by or parts$"),
         ({"n": 0}, "^n: at least 1$"),
         ({"n": 2, "size": 9}, "^n excludes size and records$"),
     ):

@@ -100,6 +100,8 @@ def test_errors_of_arguments_are_of_python() -> None:
         lambda: f.split(n=2, balance=None),
         lambda: f.split(by="a", buckets="1"),
         lambda: f.split(by="a", max_values="1"),
+        lambda: f.split(parts={1: 1}),
+        lambda: f.split(parts={"x": 1}, seed="1"),
         lambda: f.check(max_ragged="1"),
         lambda: f.select("a", page_size="1"),
         lambda: f.select(1 << 64),
@@ -137,7 +139,7 @@ def test_an_object_is_filled_once() -> None:
 
 def test_none_is_no_object() -> None:
     file = cleave.open(b"a,b\n1,2\n")._native
-    pieces = file.split_by_value("#1", None, None, None, None, False, True)
+    pieces = file.split_by_value("#1", None, [], 0, None, None, None, False, True)
     calls: list[Callable[[], Any]] = [
         lambda: _native.plan([None], 10, 1, None, True, False),  # type: ignore[list-item]
         lambda: _native.scan(b"a", 0, None),  # type: ignore[arg-type]
@@ -160,7 +162,7 @@ def test_none_is_no_object() -> None:
 
 def test_pieces_outlive_their_file() -> None:
     data = make_csv(1000)
-    pieces = cleave.open(data)._native.split_by_value("#3", None, None, None, None, False, True)
+    pieces = cleave.open(data)._native.split_by_value("#3", None, [], 0, None, None, None, False, True)
     other = cleave.open(b"a\n")._native
     gc.collect()
     assert len(pieces.starts) > 1
