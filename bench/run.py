@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import figures
-from runner import by_rows, chart, cold_rows, count_rows, growth_chart, limit_rows, machine, report, split_rows
-from runner import stage_rows, together_rows
+from runner import by_rows, chart, cold_rows, count_rows, growth_chart, gzip_rows, limit_rows, machine, report
+from runner import split_rows, stage_rows, together_rows
 from runner.bench import ROOT, Bench, parse_size, size_name
 from runner.measure import WrongAnswer, say
 
@@ -27,6 +27,7 @@ GROUPS = {
     "clone": split_rows.clone,
     "together": together_rows.together,
     "by": by_rows.by,
+    "gzip": gzip_rows.gzip,
     "pipe": split_rows.pipe,
     "tiny": limit_rows.tiny,
     "memory": limit_rows.memory,
