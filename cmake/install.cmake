@@ -56,6 +56,9 @@ list(JOIN library_modules " " module_requirements)
 # If there is a shared library, -lcleave links it, and it records its own dependencies.
 if(CLEAVE_BUILD_SHARED)
     set(private .private)
+    set(plain_libraries "\nLibs.private: -lbz2")
+else()
+    set(plain_libraries " -lbz2")
 endif()
 configure_file(cmake/cleave.pc.in cleave.pc @ONLY)
 configure_file(cmake/cleave-offload.pc.in cleave-offload.pc @ONLY)
@@ -74,7 +77,8 @@ install(TARGETS libcleave cleave_offload EXPORT cleaveTargets
 install(DIRECTORY include/cleave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h)
 install(EXPORT cleaveTargets NAMESPACE cleave:: DESTINATION ${config_folder} COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/cleaveConfig.cmake ${PROJECT_BINARY_DIR}/cleaveConfigVersion.cmake
-        cmake/FindLibdeflate.cmake cmake/FindNettle.cmake cmake/FindUtf8proc.cmake
+        cmake/FindBz2.cmake cmake/FindLibdeflate.cmake cmake/FindLz4.cmake cmake/FindLzma.cmake cmake/FindNettle.cmake
+        cmake/FindUtf8proc.cmake
         DESTINATION ${config_folder} COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/cleave.pc ${PROJECT_BINARY_DIR}/cleave-offload.pc
         DESTINATION ${module_folder} COMPONENT dev)

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from spdx_tools.common.spdx_licensing import spdx_licensing
 from spdx_tools.spdx.model import (Actor, ActorType, Checksum, ChecksumAlgorithm, CreationInfo, Document,
-                                   ExternalPackageRef, ExternalPackageRefCategory, Package, PackagePurpose,
-                                   Relationship, RelationshipType, SpdxNoAssertion)
+                                   ExternalPackageRef, ExternalPackageRefCategory, ExtractedLicensingInfo, Package,
+                                   PackagePurpose, Relationship, RelationshipType, SpdxNoAssertion)
 from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
 from spdx_tools.spdx.writer.json.json_writer import write_document_to_file
 
@@ -29,15 +29,20 @@ AUTHORS = Actor(ActorType.ORGANIZATION, "The cleave authors")
 # The libraries of portable/sources.tsv: the licence, and the Debian package that contains the compiled code.
 LIBRARIES = {
     "boost": ("BSL-1.0", "libboost-program-options1.*-dev"),
+    "bzip2": ("bzip2-1.0.6", "libbz2-dev"),
     "fmtlib": ("MIT", "libfmt-dev"),
     "libdeflate": ("MIT", "libdeflate-dev"),
     "libzstd": ("BSD-3-Clause OR GPL-2.0-only", "libzstd-dev"),
+    "lz4": ("BSD-2-Clause", "liblz4-dev"),
     "nettle": ("LGPL-3.0-or-later OR GPL-2.0-or-later", "nettle-dev"),
     "nlohmann": ("MIT", "nlohmann-json3-dev"),
     "utf8proc": ("MIT AND Unicode-DFS-2015", "libutf8proc-dev"),
     "xxhash": ("BSD-2-Clause", "libxxhash-dev"),
+    "xz": ("LicenseRef-liblzma", "liblzma-dev"),
     "zlib": ("Zlib", "zlib1g-dev"),
 }
+# SPDX has no identifier for this.
+LIBLZMA = ExtractedLicensingInfo("LicenseRef-liblzma", "liblzma is in the public domain.", "the terms of liblzma")
 GCC = ("GPL-3.0-or-later WITH GCC-exception-3.1", "libstdc++-*-dev")
 
 # The run-time libraries that the compiler of the portable builds includes, for each version of the compiler.
@@ -153,7 +158,8 @@ def make_document(version, commit, when, artefacts):
     created = datetime.datetime.fromtimestamp(when, datetime.timezone.utc).replace(tzinfo=None)
     document = Document(CreationInfo("SPDX-2.3", "SPDXRef-DOCUMENT", name,
                                      "https://cleave.invalid/spdx/%s-%s" % (name, digests.hexdigest()[:16]), [AUTHORS],
-                                     created), list(packages.values()), relationships=links)
+                                     created), list(packages.values()), relationships=links,
+                        extracted_licensing_info=[LIBLZMA])
     faults = validate_full_spdx_document(document)
     if faults:
         raise ValueError("\n".join(fault.validation_message for fault in faults))

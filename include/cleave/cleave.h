@@ -6,6 +6,7 @@
 #include "cleave/cleave_c.h"
 #include "cleave/compression.h"
 #include "cleave/dialect.h"
+#include "cleave/encoding.h"
 #include "cleave/error.h"
 #include "cleave/examine.h"
 #include "cleave/field_row.h"

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "cleave/encoding.h"
+
 namespace cleave {
 
 struct ForeignFormat {
@@ -15,7 +17,8 @@ struct ForeignFormat {
     // A shell command that prints the content as CSV; FILE in it stands for the file's name. Empty for one of cleave's
     // own files, such as an index, which contains no CSV.
     std::string_view command;
-    bool reads_pipe = false;  // the command reads standard input if FILE is "-"
+    bool reads_pipe = false;               // the command reads standard input if FILE is "-"
+    Encoding encoding = Encoding::kBytes;  // with another one, Input::open() can read the input
 
     bool operator==(const ForeignFormat&) const = default;
 };

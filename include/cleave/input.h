@@ -10,6 +10,7 @@
 #include "cleave/blob.h"
 #include "cleave/cancel.h"
 #include "cleave/compression.h"
+#include "cleave/encoding.h"
 #include "cleave/meter.h"
 #include "cleave/stream.h"
 
@@ -39,7 +40,7 @@ enum class Access : std::uint8_t {
 
 // An open input, which this object owns: a Blob or a Stream. A regular file is a blob, even an empty one. Streams are
 // pipes, devices, files that report size 0 but have content (as in /proc), files that should be mapped but cannot be,
-// and data compressed with gzip or zstd, which is recognised by its first bytes. Everything below counts decompressed
+// and compressed data, which is recognised by its first bytes: see Compression. Everything below counts decompressed
 // bytes unless it says otherwise. Offsets count from where reading begins: standard input may be in the middle of a
 // file. For use by one thread at a time, but several threads may read the blob.
 //
@@ -53,14 +54,15 @@ enum class Access : std::uint8_t {
 class Input {
 public:
     // Opens the file at `path`, or standard input for "-". `cancellation`, if not null, must outlive the input; when it
-    // is requested, waits for a stream end with Cancelled. Throws SystemError, and ArgumentError for a
-    // path with a NUL byte.
+    // is requested, waits for a stream end with Cancelled. Text that is not kBytes, compressed or not, is converted to
+    // UTF-8 as it is read: the input is a stream, everything counts bytes of the UTF-8, and reading throws InputError
+    // for text that is not valid. Throws SystemError, and ArgumentError for a path with a NUL byte.
     static Input open(const std::string& path, const Cancellation* cancellation = nullptr,
-                      Access access = Access::kRead);
+                      Access access = Access::kRead, Encoding encoding = Encoding::kBytes);
 
     // The same for an open descriptor, which the input owns from then on, even if this throws. `path` is only a name.
     static Input of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation = nullptr,
-                               Access access = Access::kRead);
+                               Access access = Access::kRead, Encoding encoding = Encoding::kBytes);
 
     // Opens a file that other processes append to, such as a log, to read it as it is now. The input is a blob with the
     // size that the file has at this moment, even if that is 0. throw_if_changed() accepts new times and a larger size,
@@ -89,6 +91,8 @@ public:
     FileIdentity identity() const;
     // How the input is compressed. For a stream, this is not known until the first peek(), read() or spool().
     Compression compression() const;
+    // As given to open().
+    Encoding encoding() const;
     // How many bytes a stream has read from its file, before decompression. spool() keeps this number.
     std::uint64_t consumed() const;
     // Where in the file reading began; 0 for a spooled input.
@@ -99,8 +103,9 @@ public:
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
     // How many threads may decompress a stream, including the reader's; initially 1. More threads help with gzip in a
-    // file, and with BGZF. The bytes and the errors are the same however many there are. Functions that take an
-    // Execution set this to its number of threads. Does nothing for other inputs.
+    // file, and with the blocks of BGZF and xz. The bytes and the errors are the same however many there are. Functions
+    // that take an Execution set this to its number of threads. For xz, the number counts when the first byte is read.
+    // Does nothing for other inputs.
     void set_threads(unsigned threads) noexcept;
 
     // For a reader that needs the input to itself. claim() returns false if another reader has claimed it. Any thread

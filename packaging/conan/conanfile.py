@@ -41,9 +41,12 @@ class Cleave(ConanFile):
         cmake_layout(self)
 
     def requirements(self):
+        self.requires("bzip2/[>=1.0.8 <2]")
         self.requires("libdeflate/[>=1.14 <2]")
+        self.requires("lz4/[>=1.9.4 <2]")
         self.requires("nettle/[>=3.8 <4]")
         self.requires("utf8proc/[>=2.8 <3]")
+        self.requires("xz_utils/[>=5.8.1 <6]")  # earlier ones have a fault in the threaded decoder
         self.requires("zlib/[>=1.2.13 <2]")
         self.requires("zstd/[>=1.5.4 <2]")
         # Header-only libraries, which programs that use the library do not need.
@@ -60,7 +63,7 @@ class Cleave(ConanFile):
 
     def generate(self):
         dependencies = CMakeDeps(self)
-        for name in ("libdeflate", "nettle", "utf8proc"):  # cmake/Find*.cmake finds these without Conan
+        for name in ("bzip2", "libdeflate", "lz4", "nettle", "utf8proc", "xz_utils"):  # cmake/Find*.cmake finds these without Conan
             dependencies.set_property(name, "cmake_find_mode", "none")
         dependencies.generate()
         toolchain = CMakeToolchain(self)
@@ -91,8 +94,8 @@ class Cleave(ConanFile):
         library.set_property("pkg_config_name", "cleave")
         library.libs = ["cleave"]
         library.system_libs = ["pthread", "dl"]
-        library.requires = ["libdeflate::libdeflate", "nettle::libnettle", "utf8proc::utf8proc", "zlib::zlib",
-                            "zstd::zstdlib"]
+        library.requires = ["bzip2::bzip2", "libdeflate::libdeflate", "lz4::lz4", "nettle::libnettle",
+                            "utf8proc::utf8proc", "xz_utils::xz_utils", "zlib::zlib", "zstd::zstdlib"]
         planner = self.cpp_info.components["offload"]
         planner.set_property("cmake_target_name", "cleave::offload")
         planner.set_property("pkg_config_name", "cleave-offload")

@@ -11,12 +11,15 @@
   cmake,
   ninja,
   boost,
+  bzip2,
   fmt,
   libdeflate,
+  lz4,
   nettle,
   nlohmann_json,
   utf8proc,
   xxhash,
+  xz,
   zlib,
   zstd,
 }:
@@ -44,9 +47,12 @@ stdenv.mkDerivation (finalAttrs: {
 
   # Programs that are built with the library need these too.
   propagatedBuildInputs = [
+    bzip2
     libdeflate
+    lz4
     nettle
     utf8proc
+    xz
     zlib
     zstd
   ];

@@ -377,8 +377,8 @@ def open(  # noqa: A001
 
     source: a path, where ``"-"`` is standard input; an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array; or a
         binary file object, which is read from its current position. ``bytes`` are never a path. A file is read as
-        needed; if it becomes shorter, an error is raised. Files compressed with gzip or zstd, pipes, and file objects
-        that are not plain files are copied, decompressed, to a temporary file if more than one pass is needed. An
+        needed; if it becomes shorter, an error is raised. Compressed files, pipes, and file objects that are not
+        plain files are copied, decompressed, to a temporary file if more than one pass is needed. An
         ``mmap`` is read in place: if its file becomes shorter in the meantime, the process dies, as always in Python.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv,
         jsonl. The other options change parts of it.

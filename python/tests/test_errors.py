@@ -358,7 +358,9 @@ def test_an_open_quote_has_its_place() -> None:
 def test_what_is_no_csv() -> None:
     with pytest.raises(cleave.InputError, match="UTF-16"):
         cleave.open("a,b\n1,2\n".encode("utf-16"))
-    with pytest.raises(cleave.InputError, match="xz"):
+    with pytest.raises(cleave.InputError, match="7z"):
+        cleave.open(b"7z\xbc\xaf\x27\x1c" + bytes(100))
+    with pytest.raises(cleave.InputError, match="compressed"):
         cleave.open(b"\xfd7zXZ\0" + bytes(100))
 
 

@@ -63,6 +63,7 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
         report.examination = examine(opened.input, opened.dialect, arguments.execution, arguments.max_listed);
         if (!arguments.json) report.lines = lines_of(report.examination, opened);
         report.compression = opened.input.compression();
+        report.encoding = opened.input.encoding();
         report.file_size = opened.input.identity().size;
     });
     report.sound = is_sound(report.examination, arguments);

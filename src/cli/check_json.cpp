@@ -103,6 +103,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["bom"] = report.bom;
     json["later_boms"] = tally_json(census.marks, report);
     json["compression"] = compression_json(report.compression, report.file_size);
+    if (report.encoding != Encoding::kBytes) json["encoding"] = encoding_name(report.encoding);
     json["dialect"] = dialect_json(report.sniffed.dialect);
     json["sniffed"] = sniffed_json(report);
     json["fields"] = report.examination.fields;

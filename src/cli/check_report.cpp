@@ -82,6 +82,8 @@ void TextReport::print_records() const {
         const std::string size = report_.file_size > 0 ? formatted(", {} bytes", report_.file_size) : "";
         line("compression", std::string(compression_name(report_.compression)) + size);
     }
+    if (report_.encoding != Encoding::kBytes)
+        line("encoding", formatted("{}, converted to UTF-8", encoding_name(report_.encoding)));
     line("records", formatted("{}{}", report_.records(), report_.shows_header() ? " and a header" : ""));
     line("fields", fields_text());
     line("ragged", ragged_text());

@@ -8,6 +8,7 @@
 
 #include "cleave/compression.h"
 #include "cleave/dialect.h"
+#include "cleave/encoding.h"
 #include "cleave/examine.h"
 #include "cli/standard_output.h"
 
@@ -18,6 +19,7 @@ struct CheckReport {
     bool has_header = true;  // meaningful only if there is a record
     bool bom = false;
     Compression compression = Compression::kNone;
+    Encoding encoding = Encoding::kBytes;
     std::uint64_t file_size = 0;  // size of the compressed file; 0 if unknown
     SniffedDialect sniffed;
     bool terminator_given = false;

@@ -36,9 +36,11 @@ void print_offsets(Context& context, OpenInput& opened) {
 
     StandardOutput out;
     Diagnostics diagnostics(context);
-    // JSON is the only format that states that the input is compressed.
+    // JSON is the only format that states how the input is compressed and encoded.
     const bool says_compression = arguments.format == Format::kJson;
-    if (input.compression() != Compression::kNone && !says_compression) {
+    if (input.encoding() != Encoding::kBytes && !says_compression) {
+        diagnostics.warn("offsets count bytes of UTF-8, to which the input is converted");
+    } else if (input.compression() != Compression::kNone && !says_compression) {
         diagnostics.warn("offsets count decompressed bytes");
     }
     const auto writer = make_offsets_writer(arguments.format, out);

@@ -154,6 +154,8 @@ std::vector<OptionRow> dialect_rows() {
          choice_names(kTerminators)},
         {"skip-lines", 0, "N", "skip N lines before the header", kRead, "Dialect"},
         {"comment", 0, "PREFIX", "skip lines before the header that begin with PREFIX", kRead, "Dialect"},
+        {"encoding", 0, "NAME", "convert the input to UTF-8 from: {choices}", kAll & ~kIndex, "Dialect",
+         choice_names(kEncodings)},
         {"allow-open-quote", 0, nullptr, "accept an unclosed quote, with a warning", (kAll | kPlan) & ~kIndex,
          "Malformed input"},
         {"allow-ragged", 0, nullptr, "accept ragged records", kCheck, "Malformed input"},

@@ -192,6 +192,8 @@ void take_tolerance(const Given& given, Arguments& arguments) {
 void take_inputs(const Given& given, Arguments& arguments) {
     arguments.inputs = given.inputs();
     arguments.snapshot = given.has("snapshot");
+    if (const auto encoding = given.choice("encoding", kEncodings)) arguments.encoding = *encoding;
+    given.refuse_both("encoding", "snapshot");
     const bool many =
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
     if (!many && arguments.inputs.size() > 1) {

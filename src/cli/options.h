@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cleave/dialect.h"
+#include "cleave/encoding.h"
 #include "cleave/examine.h"
 #include "cleave/job.h"
 #include "cleave/output.h"
@@ -70,6 +71,7 @@ struct Arguments {
     Verb verb = Verb::kCount;
     HelpLevel help = HelpLevel::kNone;
     bool snapshot = false;
+    Encoding encoding = Encoding::kBytes;
     std::vector<std::string> inputs;          // "-" is standard input
     std::string key_file;                     // for key: the file to create
     Policy policy;                            // its header mode is for the current input

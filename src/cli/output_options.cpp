@@ -75,8 +75,8 @@ void refuse_plain_pieces(const Given& given, const Arguments& arguments) {
         const char* suffix;
         const char* format;  // nullptr if --compress has no such format
     };
-    constexpr std::array<Suffix, 5> kSuffixes = {
-        {{".gz", "gzip"}, {".zst", "zstd"}, {".xz", nullptr}, {".bz2", nullptr}, {".lz4", nullptr}}};
+    constexpr std::array<Suffix, 6> kSuffixes = {
+        {{".gz", "gzip"}, {".zst", "zstd"}, {".xz", nullptr}, {".bz2", nullptr}, {".lz4", nullptr}, {".zip", nullptr}}};
     if (!given.has("output")) return;
     for (const auto& [suffix, format] : kSuffixes) {
         if (!arguments.output.names.ends_with(suffix)) continue;

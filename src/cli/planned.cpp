@@ -32,9 +32,11 @@ void require_first_piece(const RangePlan& plan) {
 
 void require_ranges(const Context& context, const Input& input) {
     if (!input.is_stream()) return;
-    const bool is_compressed = input.compression() != Compression::kNone;
-    throw UsageError(formatted("{}: ranges can only be read from a plain regular file{}", display_name(context.path),
-                               is_compressed ? ", and it is compressed" : "; scan - takes the bytes of a range"));
+    const char* why = "; scan - takes the bytes of a range";
+    if (input.compression() != Compression::kNone) why = ", and it is compressed";
+    if (input.encoding() != Encoding::kBytes) why = ", and it is converted to UTF-8";
+    throw UsageError(
+        formatted("{}: ranges can only be read from a plain regular file{}", display_name(context.path), why));
 }
 
 InputVersion version_of(const Arguments& arguments, const Input& input) {

@@ -19,7 +19,7 @@
 namespace cleave::cli {
 namespace {
 
-// Whether the run could read the same bytes from a pipe instead.
+// Whether the run could read the same bytes from a pipe instead, or convert them itself.
 bool takes_pipe(const Arguments& arguments) {
     const Verb verb = arguments.verb;
     if (verb == Verb::kIndex || verb == Verb::kScan || !arguments.plan.empty() || arguments.snapshot) return false;
@@ -37,10 +37,19 @@ std::string file_word(const std::string& path, std::string_view command) {
     return word == file || command.find("'FILE'") == std::string_view::npos ? word : "FILE";
 }
 
+// The command that prints the file, or standard input for "-", decompressed.
+std::string decoding_command(Compression format, const std::string& path) {
+    if (format == Compression::kZip) return path == "-" ? "funzip" : "unzip -p " + file_word(path, "");
+    return formatted("{} -dc {}", compression_name(format), file_word(path, ""));
+}
+
 // Says what the input is and, if there is one, gives a command that prints it as CSV. `outer` is the compression that
 // has been decoded.
 std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
     if (format.command.empty()) return formatted("{}, not CSV", format.name);
+    const bool is_piped = takes_pipe(context.arguments);
+    if (format.encoding != Encoding::kBytes && is_piped && context.arguments.encoding == Encoding::kBytes)
+        return formatted("{}; add --encoding {}", format.name, encoding_name(format.encoding));
     const bool is_pipe = context.path == "-";
     const auto prints = [&](const std::string& name) {
         std::string command(format.command);
@@ -50,12 +59,9 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
     if (outer == Compression::kNone && (!is_pipe || format.reads_pipe)) {
         command = prints(file_word(context.path, format.command));
     } else {
-        const std::string decoder = outer == Compression::kNone
-                                        ? "cat"
-                                        : formatted("{} -dc {}", compression_name(outer), file_word(context.path, ""));
+        const std::string decoder = outer == Compression::kNone ? "cat" : decoding_command(outer, context.path);
         command = decoder + (format.reads_pipe ? " | " + prints("-") : " > PLAIN; " + prints("PLAIN"));
     }
-    const bool is_piped = takes_pipe(context.arguments);
     return formatted("{}, not CSV; try: {} {} cleave {} ... {}", format.name, command, is_piped ? "|" : "> TEXT;",
                      verb_name(context.arguments.verb), is_piped ? "-" : "TEXT");
 }
@@ -98,8 +104,9 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     context.path = path;
     context.header_records = 0;
     context.meter.reset();
-    Input input = context.arguments.snapshot ? Input::open_snapshot(path, cancellation, Access::kMapped)
-                                             : Input::open(path, cancellation, Access::kMapped);
+    Input input = context.arguments.snapshot
+                      ? Input::open_snapshot(path, cancellation, Access::kMapped)
+                      : Input::open(path, cancellation, Access::kMapped, context.arguments.encoding);
     input.set_threads(context.arguments.execution.thread_count());
     if (path == "-" && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");

@@ -24,8 +24,9 @@ struct Format {
     TextInPlace<44> name;
     TextInPlace<144> command;
     bool reads_pipe = false;
+    Encoding encoding = Encoding::kBytes;
 
-    constexpr ForeignFormat described() const { return {name.view(), command.view(), reads_pipe}; }
+    constexpr ForeignFormat described() const { return {name.view(), command.view(), reads_pipe, encoding}; }
 };
 
 struct Row {
@@ -37,14 +38,13 @@ struct Row {
 constexpr Format kTar = {"a tar archive", "tar -xOf FILE", true};
 constexpr Format kZip = {"a zip archive", "unzip -p FILE"};
 constexpr Format kBzip2 = {"a bzip2 stream", "bzip2 -dc FILE", true};
-constexpr Format kLz4 = {"an lz4 stream", "lz4 -dc FILE", true};
 constexpr Format kOffice = {"a spreadsheet or another Office document",
                             "ssconvert -T Gnumeric_stf:stf_csv FILE fd://1"};
 constexpr Format kFeather = {"an Arrow or Feather file",
                              "python3 -c \"import sys, pyarrow.feather as f, pyarrow.csv as c; "
                              "c.write_csv(f.read_table('FILE'), sys.stdout.buffer)\""};
 
-// The first matching row counts. Input decodes one layer of gzip or zstd, so a second layer is foreign.
+// The first matching row counts. Input decodes one layer of compression, so a second layer is foreign.
 constexpr Row kRows[] = {
     {{"a gzip stream", "gzip -dc FILE", true}, {0, "\x1F\x8B\x08"}},
     {{"a zstd stream", "zstd -dc FILE", true}, {0, "\x28\xB5\x2F\xFD"}},
@@ -58,8 +58,8 @@ constexpr Row kRows[] = {
      {4,
       "\x17"
       "rE8P\x90"}},  // of an empty file
-    {kLz4, {0, "\x04\x22\x4D\x18"}},
-    {kLz4, {0, "\x02\x21\x4C\x18"}},  // the legacy format
+    {{"an lz4 stream", "lz4 -dc FILE", true}, {0, "\x04\x22\x4D\x18"}},
+    {{"an lz4 stream of the legacy format", "lz4 -dc FILE", true}, {0, "\x02\x21\x4C\x18"}},
     {{"a file of compress(1)", "gzip -dc FILE", true}, {0, "\x1F\x9D"}},
     {kOffice, {0, "PK\3\4"}, {30, "[Content_Types].xml"}},
     {kOffice, {0, "PK\3\4"}, {30, "mimetypeapplication/vnd.oasis"}},
@@ -100,7 +100,7 @@ constexpr OwnFile kOwnFiles[] = {
     {R"({"cleave_plan":)", "a plan, the output of cleave plan"},
 };
 
-struct Encoding {
+struct WideEncoding {
     Format format;
     TextInPlace<4> mark;
     std::size_t unit;       // bytes per code unit
@@ -108,11 +108,11 @@ struct Encoding {
 };
 
 // UTF-32LE comes before UTF-16LE, because its byte order mark begins with the one for UTF-16LE.
-constexpr Encoding kEncodings[] = {
+constexpr WideEncoding kEncodings[] = {
     {{"UTF-32LE text", "iconv -f UTF-32LE -t UTF-8 FILE", true}, "\xFF\xFE\0\0", 4, 0},
     {{"UTF-32BE text", "iconv -f UTF-32BE -t UTF-8 FILE", true}, "\0\0\xFE\xFF", 4, 3},
-    {{"UTF-16LE text", "iconv -f UTF-16LE -t UTF-8 FILE", true}, "\xFF\xFE", 2, 0},
-    {{"UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE", true}, "\xFE\xFF", 2, 1},
+    {{"UTF-16LE text", "iconv -f UTF-16LE -t UTF-8 FILE", true, Encoding::kUtf16Le}, "\xFF\xFE", 2, 0},
+    {{"UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE", true, Encoding::kUtf16Be}, "\xFE\xFF", 2, 1},
 };
 
 constexpr std::size_t kControlReach = 4096;  // a signature counts only if there is a control byte within this distance
@@ -165,7 +165,7 @@ struct NulCounts {
 
     // Whether the text fits the encoding: of the bytes that would be NUL if the text were ASCII in this encoding, at
     // least 90 % are NUL, and of the other bytes less than 5 %.
-    bool fit(const Encoding& encoding) const {
+    bool fit(const WideEncoding& encoding) const {
         for (std::size_t i = 0; i < encoding.unit; ++i) {
             std::size_t count = 0;
             for (std::size_t lane = i; lane < 4; lane += encoding.unit) count += nuls[lane];
@@ -186,7 +186,7 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) 
     for (const OwnFile& own : kOwnFiles) {
         if (text.starts_with(own.begin.view())) return ForeignFormat{own.name.view(), {}};
     }
-    for (const Encoding& encoding : kEncodings) {
+    for (const WideEncoding& encoding : kEncodings) {
         if (text.starts_with(encoding.mark.view())) return encoding.format.described();
     }
     if (!has_control(text)) return std::nullopt;
@@ -195,8 +195,8 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) 
     }
     if (is_tar(text)) return kTar.described();
     if (text.size() < kLeastWideSize) return std::nullopt;
-    const auto* encoding =
-        std::ranges::find_if(kEncodings, [counts = NulCounts(text)](const Encoding& row) { return counts.fit(row); });
+    const auto* encoding = std::ranges::find_if(
+        kEncodings, [counts = NulCounts(text)](const WideEncoding& row) { return counts.fit(row); });
     return encoding == std::end(kEncodings) ? std::nullopt : std::optional(encoding->format.described());
 }
 

@@ -67,6 +67,7 @@ InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode heade
     facts.dialect = dialect;
     facts.header = header;
     facts.compression = input.compression();
+    facts.encoding = input.encoding();
     return facts;
 }
 
@@ -101,6 +102,7 @@ Json input_json(const InputFacts& facts) {
     json["size"] = facts.size;
     json["mtime_ns"] = facts.mtime_ns;
     if (facts.compression != Compression::kNone) json["compression"] = compression_name(facts.compression);
+    if (facts.encoding != Encoding::kBytes) json["encoding"] = encoding_name(facts.encoding);
     return json;
 }
 

@@ -22,6 +22,7 @@ struct InputFacts {
     HeaderMode header = HeaderMode::kRepeat;
     std::uint64_t header_size = 0;
     Compression compression = Compression::kNone;  // the input's compression; all offsets and sizes count plain bytes
+    Encoding encoding = Encoding::kBytes;          // the input's; all offsets and sizes count bytes of UTF-8
     CompressionOptions piece_compression;          // used if the pieces are files
     bool are_names_beneath = false;                // see ManifestNames
     std::string dropped_columns;                   // columns in Policy::by that the pieces lack, as the user names them

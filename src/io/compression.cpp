@@ -1,6 +1,8 @@
 #include "cleave/compression.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace cleave {
 namespace {
@@ -12,17 +14,65 @@ struct Row {
     int least_level, most_level, default_level;
 };
 
-// Indexed by Compression. Levels of zstd above 19 are left out, because reading then needs as much memory as writing.
-constexpr std::array<Row, 3> kRows = {{
+// Indexed by Compression. Levels of zstd above 19 are left out, because reading then needs as much memory as writing. A
+// format without levels is only read.
+constexpr std::array<Row, 7> kRows = {{
     {Compression::kNone, "none", "", 0, 0, 0},
     {Compression::kGzip, "gzip", ".gz", 1, 9, 6},
     {Compression::kZstd, "zstd", ".zst", 1, 19, 3},
+    {Compression::kXz, "xz", ".xz", 0, 0, 0},
+    {Compression::kBzip2, "bzip2", ".bz2", 0, 0, 0},
+    {Compression::kLz4, "lz4", ".lz4", 0, 0, 0},
+    {Compression::kZip, "zip", ".zip", 0, 0, 0},
 }};
+
+using namespace std::string_view_literals;
+
+// How a stream of each format begins. gzip: deflate is the only method that exists. bzip2: a block follows, or the end
+// of an empty stream. LZ4 has the same skippable frames as zstd; a stream that begins with one counts as zstd.
+struct Magic {
+    Compression format;
+    std::string_view begin;
+};
+constexpr std::array<Magic, 4> kMagics = {{
+    {Compression::kGzip, "\x1F\x8B\x08"sv},
+    {Compression::kZstd, "\x28\xB5\x2F\xFD"sv},
+    {Compression::kXz,
+     "\xFD"
+     "7zXZ\0"sv},
+    {Compression::kLz4, "\x04\x22\x4D\x18"sv},
+}};
+
+bool is_bzip2(std::string_view text) {
+    constexpr std::size_t kLevel = 3;
+    constexpr std::size_t kSize = 10;
+    if (text.size() < kSize || !text.starts_with("BZh")) return false;
+    const std::string_view begin = text.substr(kLevel + 1, kSize - kLevel - 1);
+    return text[kLevel] >= '1' && text[kLevel] <= '9' &&
+           (begin == "1AY&SY"sv || begin ==
+                                       "\x17"
+                                       "rE8P\x90"sv);
+}
+
+// A member of an archive, or the end of one without any. The first member of an Office document has one of two names.
+bool is_zip(std::string_view text) {
+    constexpr std::size_t kName = 30;
+    const std::string_view name = text.substr(std::min(kName, text.size()));
+    return text.starts_with("PK\5\6"sv) || (text.starts_with("PK\3\4"sv) && !name.starts_with("[Content_Types].xml") &&
+                                            !name.starts_with("mimetypeapplication/"));
+}
+
+// One of the sixteen kinds.
+bool is_skippable_frame(std::string_view text) {
+    return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
+           text.substr(1, 3) == "\x2A\x4D\x18"sv;
+}
 
 const Row& row_of(Compression format) { return kRows.at(static_cast<std::size_t>(format)); }
 
 }  // namespace
 
+bool is_writable(Compression format) { return row_of(format).most_level > 0; }
 int least_level(Compression format) { return row_of(format).least_level; }
 int most_level(Compression format) { return row_of(format).most_level; }
 int default_level(Compression format) { return row_of(format).default_level; }
@@ -37,14 +87,13 @@ std::string_view without_compression_suffix(std::string_view path) {
 }
 
 Compression compression_of(std::span<const std::uint8_t> head) {
-    using namespace std::string_view_literals;
     const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-    if (text.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;  // deflate is the only method that exists
-    if (text.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::kZstd;
-    // One of the sixteen kinds of skippable frames.
-    const bool is_skippable =
-        text.size() >= kMagicSize && (head[0] & 0xF0) == 0x50 && text.substr(1, 3) == "\x2A\x4D\x18"sv;
-    return is_skippable ? Compression::kZstd : Compression::kNone;
+    for (const Magic& magic : kMagics) {
+        if (text.starts_with(magic.begin)) return magic.format;
+    }
+    if (is_bzip2(text)) return Compression::kBzip2;
+    if (is_zip(text)) return Compression::kZip;
+    return is_skippable_frame(text) ? Compression::kZstd : Compression::kNone;
 }
 
 }  // namespace cleave

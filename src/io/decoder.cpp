@@ -55,6 +55,10 @@ private:
 std::unique_ptr<Decoder> make_decoder(Compression format) {
     switch (format) {
         case Compression::kZstd: return std::make_unique<ZstdDecoder>();
+        case Compression::kXz: return make_xz_decoder();
+        case Compression::kBzip2: return make_bzip2_decoder();
+        case Compression::kLz4: return make_lz4_decoder();
+        case Compression::kZip: return make_zip_decoder();
         case Compression::kGzip:
         case Compression::kNone: break;
     }

@@ -58,7 +58,7 @@ std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers*
             return make_gzip_encoder(wanted.level.value_or(default_level(wanted.format)), helpers, cancellation);
         case Compression::kZstd:
             return std::make_unique<ZstdEncoder>(wanted.level.value_or(default_level(wanted.format)));
-        case Compression::kNone: break;
+        default: break;
     }
     assert(false);
     return nullptr;

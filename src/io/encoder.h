@@ -32,7 +32,7 @@ public:
     virtual void finish(const Take& take) = 0;
 };
 
-// `wanted.format` must not be kNone. For gzip, `helpers` help the encoding thread, which counts as one of their
+// `wanted.format` must be writable. For gzip, `helpers` help the encoding thread, which counts as one of their
 // workers. `helpers` and `cancellation` must outlive the encoder. A zstd frame is compressed by one thread. Throws
 // std::bad_alloc.
 std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers = nullptr,

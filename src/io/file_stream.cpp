@@ -8,6 +8,7 @@
 
 #include "cleave/error.h"
 #include "io/fd.h"
+#include "io/zip_directory.h"
 
 namespace cleave {
 namespace {
@@ -88,13 +89,18 @@ void FileStream::find_compression() {
     const auto bytes = buffer.first(size);
     compression_ = compression_of(bytes);
     if (compression_ == Compression::kNone) {
-        waiting_ = bytes;
+        waiting_ = converter_ ? converter_->decode(bytes) : bytes;
         return;
+    }
+    const bool is_file = S_ISREG(source_.status.st_mode);
+    if (compression_ == Compression::kZip && is_file) {
+        refuse_several_files(source_.file.get(), source_.offset, static_cast<std::uint64_t>(source_.status.st_size),
+                             source_.name);
     }
     decoder_.emplace(compression_);
     decoder_->set_threads(threads_);
     compressed_ = bytes;
-    following_ = S_ISREG(source_.status.st_mode) ? Following::kReady : Following::kLater;
+    following_ = is_file ? Following::kReady : Following::kLater;
 }
 
 std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
@@ -105,9 +111,23 @@ std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
     return size;
 }
 
+// The next bytes, as read() returns them.
+std::span<const std::uint8_t> FileStream::read_next() { return converter_ ? convert_next() : read_plain(); }
+
+std::span<const std::uint8_t> FileStream::convert_next() {
+    for (;;) {
+        const auto bytes = read_plain();
+        if (bytes.empty()) {
+            converter_->finish();
+            return {};
+        }
+        if (const auto text = converter_->decode(bytes); !text.empty()) return text;
+    }
+}
+
 // The next bytes, whether or not the stream is compressed. Asks for a full read, because a pipe in packet mode drops
 // the bytes that do not fit.
-std::span<const std::uint8_t> FileStream::read_next() {
+std::span<const std::uint8_t> FileStream::read_plain() {
     if (decoder_) return decode_next();
     const auto buffer = buffer_.grow(kReadSize);
     return buffer.first(read_raw(buffer));
@@ -124,11 +144,13 @@ std::span<const std::uint8_t> FileStream::decode_next() {
             if (read_compressed()) continue;
             // The decoder may have been waiting for more bytes before decoding those that it has.
             if (std::exchange(following_, Following::kNothing) != Following::kNothing && !compressed_.empty()) continue;
+            if (const auto rest = decoder_->finish(); !rest.empty()) return rest;
             if (decoder_->is_whole()) return {};
             compressed_ = {};
             throw InputError(too_short(compression_));
         }
     } catch (const InputError& error) {
+        if (!decoder_->has_place()) throw;
         throw_at(error, consumed_ - compressed_.size());
     }
 }
@@ -138,7 +160,7 @@ std::span<const std::uint8_t> FileStream::decode_next() {
 void FileStream::use_threads_for_gzip() {
     if (!decoder_->reads_gzip_in_order() || following_ != Following::kReady || threads_ < 2) return;
     const auto taken = static_cast<double>(consumed_ - compressed_.size());
-    if (threads_<kManyThreads&& static_cast<double>(decoded_)> kHighRatio * taken) return;
+    if (threads_ < kManyThreads && kHighRatio * taken < static_cast<double>(decoded_)) return;
     if (std::cmp_less(source_.status.st_size - static_cast<off_t>(source_.offset), kLeastForThreads)) return;
     gzip_at_ = consumed_ - compressed_.size();
     gzip_ = std::make_unique<ParallelGzip>(

@@ -1,4 +1,5 @@
-// A file or pipe that is read in order, and decoded if it is compressed. Knows nothing about CSV.
+// A file or pipe that is read in order, decoded if it is compressed, and converted if it is UTF-16. Knows nothing about
+// CSV.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +12,22 @@
 #include "base/unfilled_buffer.h"
 #include "cleave/cancel.h"
 #include "cleave/compression.h"
+#include "cleave/encoding.h"
 #include "cleave/stream.h"
 #include "inflate/parallel_gzip.h"
 #include "io/parallel_decoder.h"
 #include "io/source.h"
+#include "io/utf16_decoder.h"
 
 namespace cleave {
 
 class FileStream final : public Stream {
 public:
     // `source` must outlive the stream and must not be moved; `cancellation`, if any, must outlive it too.
-    FileStream(const Source& source, const Cancellation* cancellation) : source_(source), cancellation_(cancellation) {}
+    FileStream(const Source& source, const Cancellation* cancellation, Encoding encoding)
+        : source_(source), cancellation_(cancellation) {
+        if (encoding != Encoding::kBytes) converter_.emplace(encoding);
+    }
 
     std::span<const std::uint8_t> peek(std::size_t size) override;
     std::span<const std::uint8_t> read() override;
@@ -42,9 +48,11 @@ public:
 private:
     std::size_t read_raw(std::span<std::uint8_t> into);
     std::span<const std::uint8_t> read_next();
+    std::span<const std::uint8_t> read_plain();
     std::span<const std::uint8_t> decode_next();
     void use_threads_for_gzip();
     std::span<const std::uint8_t> read_gzip();
+    std::span<const std::uint8_t> convert_next();
     bool read_compressed();
 
     const Source& source_;
@@ -64,6 +72,7 @@ private:
     std::uint64_t decoded_ = 0;                  // bytes returned by the decoder
     std::uint64_t gzip_at_ = 0;                  // the compressed byte at which the next one takes over
     std::unique_ptr<ParallelGzip> gzip_;
+    std::optional<Utf16Decoder> converter_;      // of what has been read and decoded
 };
 
 }  // namespace cleave

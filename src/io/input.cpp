@@ -60,6 +60,7 @@ struct Input::Impl {
     std::string path;
     const Cancellation* cancellation;
     Access access;
+    Encoding encoding = Encoding::kBytes;
     Source source;
     FileIdentity identity;  // of the file as opened, even after spool()
     std::unique_ptr<FileBlob> blob;
@@ -90,20 +91,22 @@ Input::Input(Input&&) noexcept = default;
 Input& Input::operator=(Input&&) noexcept = default;
 Input::~Input() = default;
 
-Input Input::open(const std::string& path, const Cancellation* cancellation, Access access) {
+Input Input::open(const std::string& path, const Cancellation* cancellation, Access access, Encoding encoding) {
     if (path.find('\0') != std::string::npos) throw ArgumentError("the path of the input contains a NUL byte");
     const int descriptor =
         path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) throw_errno(path == "-" ? "stdin" : path);
-    return of_descriptor(descriptor, path, cancellation, access);
+    return of_descriptor(descriptor, path, cancellation, access, encoding);
 }
 
-Input Input::of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation, Access access) {
+Input Input::of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation, Access access,
+                           Encoding encoding) {
     Fd file(descriptor);
     auto impl = std::make_shared<Impl>();
     impl->path = path;
     impl->cancellation = cancellation;
     impl->access = access;
+    impl->encoding = encoding;
     Source& source = impl->source;
     source.name = path == "-" ? "stdin" : path;
     source.file = std::move(file);
@@ -117,9 +120,10 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     if (S_ISDIR(source.status.st_mode)) throw SystemError(EISDIR, std::generic_category(), source.name);
     if (has_size(source)) impl->blob = make_file_blob(source, access);
     if (is_empty_file(source)) impl->blob = make_empty_blob(source, access);
-    // Compressed data is read in order, as a stream.
-    if (impl->blob && is_compressed(*impl->blob)) impl->blob.reset();
-    if (!impl->blob) impl->stream = std::make_unique<FileStream>(source, cancellation);
+    // What is decompressed or converted is read in order, as a stream.
+    const bool has_bytes = impl->blob && impl->blob->size() > 0;
+    if (has_bytes && (encoding != Encoding::kBytes || is_compressed(*impl->blob))) impl->blob.reset();
+    if (!impl->blob) impl->stream = std::make_unique<FileStream>(source, cancellation, encoding);
     // If this fails, the pipe keeps its capacity.
     if (S_ISFIFO(source.status.st_mode)) std::ignore = ::fcntl(source.file.get(), F_SETPIPE_SZ, kPipeSize);
     impl->identity = identity_of(source.status);
@@ -199,6 +203,7 @@ std::span<const std::uint8_t> Input::bytes() const& {
 }
 
 Compression Input::compression() const { return is_stream() ? impl_->stream->compression() : impl_->compression; }
+Encoding Input::encoding() const { return opened().encoding; }
 std::uint64_t Input::consumed() const { return is_stream() ? impl_->stream->consumed() : impl_->consumed; }
 
 void Input::leave_out(std::uint64_t size) {

@@ -31,7 +31,10 @@ ParallelDecoder::ParallelDecoder(Compression format) : takes_parts_(format == Co
     }
 }
 
-void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::clamp(threads, 1U, kMaxThreads); }
+void ParallelDecoder::set_threads(unsigned threads) noexcept {
+    threads_ = std::clamp(threads, 1U, kMaxThreads);
+    if (decoder_) decoder_->set_threads(threads_);
+}
 
 std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
 
@@ -49,6 +52,12 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
     if (gzip_) return gzip_->decode(from);
     const auto into = buffer_.grow(kInOrder).first(kInOrder);
     return into.first(decoder_->decode(from, into));
+}
+
+std::span<const std::uint8_t> ParallelDecoder::finish() {
+    if (gzip_) return {};
+    const auto into = buffer_.grow(kInOrder).first(kInOrder);
+    return into.first(decoder_->finish(into));
 }
 
 // Lists the complete parts, as far as there is room for them. Returns whether more bytes might reveal more parts.

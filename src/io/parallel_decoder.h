@@ -53,8 +53,14 @@ public:
     // How many bytes to read in addition to those that decode() did not take.
     std::size_t read_size() const;
 
-    // Whether the bytes taken so far form a complete stream, which may end here.
+    // Says that no bytes follow, and returns what is still to come, as decode() does; empty at the end.
+    std::span<const std::uint8_t> finish();
+
+    // Whether the bytes taken so far form a complete stream, which may end here. Call it after finish().
     bool is_whole() const { return gzip_ ? gzip_->is_whole() : decoder_->is_whole(); }
+
+    // See Decoder.
+    bool has_place() const { return gzip_ || decoder_->has_place(); }
 
     // Whether the stream is gzip that has to be read in order. If so, take_reader() may be called, after which nothing
     // else may.

@@ -67,9 +67,10 @@ private:
 
     void refuse_unclonable() {
         if (job_.output.clone != CloneMode::kAlways || !input_.is_stream() || input_.peek(1).empty()) return;
-        const bool is_compressed = input_.compression() != Compression::kNone;
-        throw CloneError(input_.path() == "-" ? "stdin" : input_.path(),
-                         is_compressed ? "compressed" : "not a regular file");
+        const char* why = "not a regular file";
+        if (input_.compression() != Compression::kNone) why = "compressed";
+        if (input_.encoding() != Encoding::kBytes) why = "converted to UTF-8";
+        throw CloneError(input_.path() == "-" ? "stdin" : input_.path(), why);
     }
 
     // Whether a stream that is needed in full is spooled only after the rules have changed it, while it is being

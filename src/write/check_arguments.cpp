@@ -11,6 +11,9 @@ namespace {
 
 void check(const CompressionOptions& wanted) {
     if (wanted.format == Compression::kNone) return;
+    if (!is_writable(wanted.format)) {
+        throw ArgumentError("output: pieces cannot be compressed with " + std::string(compression_name(wanted.format)));
+    }
     const int least = least_level(wanted.format);
     const int most = most_level(wanted.format);
     if (wanted.level && (*wanted.level < least || *wanted.level > most)) {

@@ -8,11 +8,13 @@ while one and all later ones fail ("on"). With --rounds N each check picks 20 N 
 --rounds 1000 takes every request. The last lines say how many runs were hit by a failing request, and how these runs
 ended.
 """
+import bz2
 import collections
 import concurrent.futures
 import contextlib
 import fcntl
 import gzip
+import io
 import os
 import random
 import signal
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 
 from harness import (RULE_WORDS, TIMEOUT_S, Failure, Job, Place, Redacted, expect_clean, expect_exit, expect_only_whole,
                      expect_whole, finish, is_hidden, is_marker, main, need, snapshot, write)
@@ -290,6 +293,19 @@ def zstd(data):
     return subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
+def xz(data):
+    """One stream of several blocks."""
+    words = ["xz", "-T2", "--block-size=4KiB", "-c"]
+    return subprocess.run(words, input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def zipped(data):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.writestr("in.csv", data)
+    return archive.getvalue()
+
+
 THREADS = ["-j", "4", "--block-size", "16K"]
 
 
@@ -361,6 +377,9 @@ def splitting():
     yield row("of gzip data", encode=gzip.compress)
     yield row("of gzip data in a pipe, -n", job=lambda: small("-n"), encode=gzip.compress, piped=True)
     yield row("of zstd data", encode=zstd)
+    yield row("of xz data", "-j", "4", encode=xz)
+    yield row("of bzip2 data", encode=bz2.compress)
+    yield row("of a zip archive", encode=zipped)
     yield row("--force", "--force", "-j", "1", old=(1, 2, 5))
     yield row("--force from a pipe", "--force", old=(1, 2, 5), piped=True)
     yield row("--resume", "--resume", "-j", "1", kind=Resumed, right=(1, 4))

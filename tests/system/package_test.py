@@ -35,7 +35,7 @@ COMMAND_FILES = {"usr/bin/cleave", "usr/share/doc/cleave/copyright", "usr/share/
 # In the library folder of the architecture.
 LIBRARY_FILES = [r"usr/lib/{arch}/libcleave((_offload)?\.a|\.so)", r"usr/lib/{arch}/pkgconfig/cleave(-offload)?\.pc",
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
-                 r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
+                 r"usr/lib/{arch}/cmake/cleave/Find(Bz2|Libdeflate|Lz4|Lzma|Nettle|Utf8proc)\.cmake",
                  r"usr/share/doc/libcleave-dev/(copyright|changelog\.gz)"]
 SHARED_FILES = [r"usr/lib/{arch}/libcleave\.so\.1(\.[0-9]+\.[0-9]+)?", r"usr/share/lintian/overrides/libcleave1",
                 r"usr/share/doc/libcleave1/(copyright|changelog\.gz)"]

@@ -36,6 +36,9 @@ libdeflate/1.14
 nettle/3.8.1
 utf8proc/2.8.0
 zstd/1.5.4
+xz_utils/5.8.1
+bzip2/1.0.8
+lz4/1.9.4
 nlohmann_json/3.11.2
 xxhash/0.8.1
 boost/1.74.0

@@ -24,6 +24,9 @@ DEPENDENCIES = [row.split() for row in """
 zlib1g-dev                    ZLIB           zlib         zlib           zlib            zlib           zlib                   zlib           zlib
 libdeflate-dev                Libdeflate     libdeflate   libdeflate     libdeflate      libdeflate     libdeflate             libdeflate     libdeflate
 libzstd-dev                   zstd           libzstd      zstd           zstd            zstd           zstd                   zstd           libzstd
+liblzma-dev                   Lzma           liblzma      xz             liblzma-devel   xz             liblzma                xz_utils       xz
+libbz2-dev                    Bz2            -            bzip2          bzip2           bzip2          bzip2                  bzip2          bzip2
+liblz4-dev                    Lz4            liblz4       lz4            lz4-c           lz4            lz4                    lz4            lz4
 nettle-dev                    Nettle         nettle       nettle         nettle          nettle         nettle                 nettle         nettle
 libutf8proc-dev               Utf8proc       libutf8proc  utf8proc       libutf8proc     utf8proc       utf8proc               utf8proc       utf8proc
 nlohmann-json3-dev            nlohmann_json  -            nlohmann-json  nlohmann_json   nlohmann_json  nlohmann-json          nlohmann_json  nlohmann
@@ -31,7 +34,7 @@ libxxhash-dev                 xxhash.h       -            xxhash         xxhash 
 libboost-program-options-dev  Boost          -            boost          libboost-devel  boost          boost-program-options  boost          boost
 libfmt-dev                    fmt            -            fmt            fmt             fmt            fmt                    fmt            fmtlib
 """.strip().splitlines()]
-LIBRARY = 5   # how many of the first rows programs that use the library also need
+LIBRARY = 8   # how many of the first rows programs that use the library also need
 TOOLS = {"cmake", "ninja", "ninja-build", "g++", "vcpkg-cmake", "vcpkg-cmake-config"}   # build tools, not compiled in
 
 VERSION_HEADER = "include/cleave/version.h"
@@ -144,7 +147,7 @@ def dependencies_agree(tree):
     found = tree.words(lists, r"^set\(library_packages (.*)\)") - {"Threads"}
     same(lists + ", library_packages", found, names("CMake", library))
     same(lists + ", library_modules", tree.words(lists, r"^set\(library_modules (.*?)\)"), names("pkg-config"))
-    found = tree.words(lists, r"^set\(library_debian_packages (.*)\)") - {"libc6-dev"}
+    found = tree.words(lists, r"^set\(library_debian_packages ([^)]*)\)") - {"libc6-dev"}
     same(lists + ", library_debian_packages", found, names("Debian", library))
     found |= set(tree.found(lists, r"^ *find_package\((\w+) REQUIRED"))
     found |= set(tree.found(lists, r"^find_path\(\w+ (\S+)"))

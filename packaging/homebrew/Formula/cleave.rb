@@ -14,11 +14,14 @@ class Cleave < Formula
   depends_on "nlohmann-json" => :build
   depends_on "xxhash" => :build
   depends_on "boost"
+  depends_on "bzip2"
   depends_on "fmt"
   depends_on "libdeflate"
   depends_on :linux
+  depends_on "lz4"
   depends_on "nettle"
   depends_on "utf8proc"
+  depends_on "xz"
   depends_on "zlib"
   depends_on "zstd"
 

@@ -55,7 +55,7 @@ std::vector<Sample> samples() {
         {"a bzip2 stream", "BZh91AY&SY\x01\x02"s},
         {"a bzip2 stream", "BZh9\x17rE8P\x90\0\0\0\0"s},
         {"an lz4 stream", "\x04\x22\x4D\x18\x64"s},
-        {"an lz4 stream", "\x02\x21\x4C\x18\x64"s},
+        {"an lz4 stream of the legacy format", "\x02\x21\x4C\x18\x64"s},
         {"a file of compress(1)",
          "\x1F\x9D\x90"
          "a"s},
@@ -169,7 +169,7 @@ void expect_refused(const Call& call) {
         call();
         ADD_FAILURE() << "not refused";
     } catch (const InputError& error) {
-        EXPECT_STREQ(error.what(), "an xz stream, not CSV; this prints it as CSV: xz -dc FILE");
+        EXPECT_STREQ(error.what(), "a 7z archive, not CSV; this prints it as CSV: 7z x -so FILE");
     }
 }
 
@@ -182,9 +182,7 @@ public:
 };
 
 TEST(ForeignInput, IsRefusedByWhateverReadsIt) {
-    const std::string head =
-        "\xFD"
-        "7zXZ\0\0\x04,\n1\n"s;
+    const std::string head = "7z\xBC\xAF\x27\x1C\0\4,\n1\n"s;
     const Execution execution;
     expect_refused([&] { refuse_foreign(bytes_of(head)); });
     expect_refused([&] { RecordIndex(bytes_of(head), Dialect{}, execution); });

@@ -484,6 +484,13 @@ TEST_F(JobContract, ACompressionLevelThatThereIsNotIsRefused) {
     }
 }
 
+TEST_F(JobContract, AFormatThatIsOnlyReadIsRefused) {
+    for (const Compression format : {Compression::kXz, Compression::kBzip2, Compression::kLz4, Compression::kZip}) {
+        job_.output.compression = {format};
+        expect_job_refused("pieces cannot be compressed with " + std::string(compression_name(format)));
+    }
+}
+
 TEST_F(JobContract, WhatNeedsTwoPassesIsRefusedInOne) {
     job_.passes = Passes::kOne;
     job_.output.resume = true;

@@ -1,0 +1,11 @@
+# Defines the target Bz2::bz2, with the static library if there is one, as FindNettle.cmake does.
+find_path(Bz2_INCLUDE_DIR bzlib.h)
+find_library(Bz2_LIBRARY NAMES libbz2.a bz2)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Bz2 REQUIRED_VARS Bz2_LIBRARY Bz2_INCLUDE_DIR)
+mark_as_advanced(Bz2_INCLUDE_DIR Bz2_LIBRARY)
+if(Bz2_FOUND AND NOT TARGET Bz2::bz2)
+    add_library(Bz2::bz2 UNKNOWN IMPORTED)
+    set_target_properties(Bz2::bz2 PROPERTIES IMPORTED_LOCATION ${Bz2_LIBRARY}
+                          INTERFACE_INCLUDE_DIRECTORIES ${Bz2_INCLUDE_DIR})
+endif()
