@@ -55,6 +55,10 @@ struct Dialect {
     bool operator==(const Dialect&) const = default;
 };
 
+// Whether the dialect is the one of JSON Lines: the preset "jsonl", with any terminator and preamble. Its records are
+// JSON texts and have no columns.
+bool is_json_lines(const Dialect& dialect);
+
 // What is wrong with the dialect (two roles for one byte, a line break in a role); no value if nothing is.
 std::optional<std::string> dialect_fault(const Dialect& dialect);
 
@@ -131,10 +135,13 @@ struct LoneReturns {
 // A reading of the head that seems better than the dialect's. Sniffing reports it but never adopts it.
 enum class DialectDoubt : std::uint8_t {
     kNone,
-    kNulTerminator,      // records seem to end with NUL, not with a line break
-    kRecordSeparator,    // records seem to end with 0x1E
-    kUnitSeparator,      // records seem to end with 0x1F
-    kJsonLines,          // each line seems to be a JSON object, and quotes are not plain data
+    kNulTerminator,    // records seem to end with NUL, not with a line break
+    kRecordSeparator,  // records seem to end with 0x1E
+    kUnitSeparator,    // records seem to end with 0x1F
+    // Quotes are not plain data, and the input seems to be:
+    kJsonLines,          // JSON Lines
+    kJsonArray,          // one JSON array
+    kJsonText,           // JSON objects that span several lines
     kEscapedQuotes,      // backslashes seem to escape quotes
     kPlainQuotes,        // quotes between tabs seem to be plain data
     kQuotesUnexplained,  // no delimiter explains the quotes: even under the one that was sniffed some are misplaced,

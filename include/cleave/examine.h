@@ -91,6 +91,43 @@ struct Excerpt {
     bool operator==(const Excerpt&) const = default;
 };
 
+// A line that is not JSON: where it stops being JSON, and why, such as "a string is not closed".
+struct JsonLineFault {
+    Place place;
+    std::string what;
+
+    bool operator==(const JsonLineFault&) const = default;
+};
+
+struct JsonKeyCount {
+    std::string name;  // as text; a lone surrogate is three bytes, as in UTF-8 if that had surrogates
+    std::uint64_t count = 0;
+
+    bool operator==(const JsonKeyCount&) const = default;
+};
+
+// What was counted in JSON Lines, line by line.
+struct JsonCensus {
+    static constexpr std::size_t kMostKeys = 1000;
+    static constexpr std::size_t kLongestKey = 256;  // in bytes
+
+    struct NotJson : Tally {
+        std::optional<Excerpt> excerpt;     // around the first one's place
+        std::vector<JsonLineFault> listed;  // the first ones
+
+        bool operator==(const NotJson&) const = default;
+    };
+    NotJson not_json;
+    Tally blank;  // lines with nothing but blanks, a byte order mark aside; they are not in not_json
+    // The keys of the lines that are objects, without those of objects inside, in the order in which they first occur.
+    // A key that an object has twice counts twice. No keys if there are more than kMostKeys, or one longer than
+    // kLongestKey; then has_more_keys is set.
+    std::vector<JsonKeyCount> keys;
+    bool has_more_keys = false;
+
+    bool operator==(const JsonCensus&) const = default;
+};
+
 struct Examination {
     static constexpr std::size_t kMaxHeadSize = kSniffSize;
 
@@ -106,6 +143,7 @@ struct Examination {
     std::optional<Excerpt> divergence;
     std::optional<Excerpt> stray_quote;
     std::optional<Excerpt> ragged;
+    std::optional<JsonCensus> json;  // if the dialect is the one of JSON Lines
 
     bool operator==(const Examination&) const = default;
 };
@@ -113,9 +151,10 @@ struct Examination {
 constexpr std::uint64_t kListedRagged = 10;
 
 // Examines the whole input: a blob with several threads, a stream in order. The same bytes give the same examination.
-// Lists the first `max_listed` ragged records; UINT64_MAX lists all of them. Memory: about 65 bytes per block of a
-// blob, and up to 100 bytes per listed record. A blob is examined in at most 4096 parts, each of which can list
-// `max_listed` records before the lists are joined. Throws what scan() throws.
+// Lists the first `max_listed` ragged records, and lines that are not JSON; UINT64_MAX lists all of them. Memory: about
+// 65 bytes per block of a blob, up to 100 bytes per listed record, and the longest lines of JSON Lines. A blob is
+// examined in at most 4096 parts, each of which can list `max_listed` records before the lists are joined. Throws what
+// scan() throws.
 Examination examine(Input& input, const Dialect& dialect, const Execution& execution = {},
                     std::uint64_t max_listed = kListedRagged);
 

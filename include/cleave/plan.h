@@ -69,8 +69,8 @@ struct Part {
 // XXH3-64 with `seed`: for one column, of the value; for several, of each value preceded by its length as 64 bits,
 // little-endian. So the piece of a value depends neither on the other records nor on the order of the records.
 struct ByValue {
-    // One or several, separated by commas; each is a name or #N. With `parts` the text may be empty: the value of a
-    // record is then its number, from 1 after the header, as 64 bits, little-endian.
+    // One or several, separated by commas; each is a name, #N or, in JSON Lines, a path. With `parts` the text may be
+    // empty: the value of a record is then its number, from 1 after the header, as 64 bits, little-endian.
     RuleText columns = {};
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;

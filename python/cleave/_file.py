@@ -98,7 +98,10 @@ class File:
         for name, value in found.items():
             if isinstance(value, tuple):
                 found[name] = Place(*value)
+        if found["keys"] is not None:
+            found["keys"] = {key.decode("utf-8", "surrogatepass"): count for key, count in found["keys"]}
         sound = found["ragged_count"] == 0 and (self._allow_open_quote or found["open_quote"] is None)
+        sound = sound and found["not_json_count"] == 0
         return Check(sound=sound, **found)
 
     @overload
@@ -155,9 +158,9 @@ class File:
         records: the number of records in a piece.
         together: a column. A piece ends only where the column's value changes from one record to the next. With
             ``accepts_missing``, a record without the field counts as having the empty value; otherwise it raises
-            ``InputError``.
-        by: a column, or several, by their names in the header or their numbers from 0. The result is ``ValuePieces``,
-            one piece for each distinct value. ``size`` and ``records`` divide the records of a value;
+            ``InputError``. In JSON Lines, the path of a key, such as ``".user.country"``.
+        by: a column, or several, by their names in the header or their numbers from 0; in JSON Lines, a path, or several. The
+            result is ``ValuePieces``, one piece for each distinct value. ``size`` and ``records`` divide the records of a value;
             ``accepts_missing`` is as for ``together``. A plan takes about 200 bytes per value, and 16 bytes per range
             in a temporary file.
         buckets: with ``by``, the number of pieces, as for ``n``. The hash of a value decides which piece has its
@@ -208,7 +211,10 @@ class File:
         columns = [] if by is None else [by] if isinstance(by, (str, int)) else list(by)
         if by is not None and not columns:
             raise UsageError("by: no column")
-        text = ",".join(f"#{number + 1}" for number in self._numbers_of(columns))
+        if self._native.is_json_lines():
+            text = ",".join(_arguments.text("by", path) for path in columns)
+        else:
+            text = ",".join(f"#{number + 1}" for number in self._numbers_of(columns))
         named = _arguments.parts(parts or {})
         return ValuePieces(
             self,

@@ -49,7 +49,7 @@ class Check(NamedTuple):
     """What a file contains, and what is unusual in it: counts, and the position of the first occurrence of each."""
 
     sound: bool
-    """Whether no quote is left open, and all records have the same number of fields."""
+    """Whether no quote is left open, all records have the same number of fields and, in JSON Lines, all are JSON."""
     size: int
     records: int
     """Not counting the header."""
@@ -77,3 +77,9 @@ class Check(NamedTuple):
     divergence: Place | None
     """Where the two quote modes begin to cut differently."""
     open_quote: Place | None
+    not_json_count: int
+    """Lines that are not JSON, in JSON Lines; this and the next two are 0, None and {} for CSV."""
+    not_json: Place | None
+    keys: dict[str, int] | None
+    """How often the objects have each key, in the order in which they occur first. None if there are more than 1000
+    keys, or one longer than 256 bytes."""

@@ -170,6 +170,14 @@ nb::dict examination_dict(const Examination& examination, bool has_header) {
     dict["stray_quotes"] = place(census.stray_quotes.first);
     dict["divergence"] = place(examination.findings.divergence);
     dict["open_quote"] = place(examination.findings.open_quote);
+    const JsonCensus json = examination.json.value_or(JsonCensus());
+    dict["not_json_count"] = json.not_json.count;
+    dict["not_json"] = place(json.not_json.first);
+    nb::list keys;
+    for (const JsonKeyCount& key : json.keys) {
+        keys.append(nb::make_tuple(nb::bytes(key.name.data(), key.name.size()), key.count));
+    }
+    dict["keys"] = json.has_more_keys ? nb::object(nb::none()) : nb::object(keys);
     return dict;
 }
 
@@ -355,6 +363,7 @@ NB_MODULE(_native, module) {
         .def_static("of_buffer", &File::of_buffer, "buffer"_a, "name"_a, "settings"_a)
         .def("size", &File::size)
         .def("dialect", [](const File& self) { return dialect_dict(self.sniffed()); })
+        .def("is_json_lines", [](const File& self) { return is_json_lines(self.sniffed().dialect); })
         .def(
             "records",
             [](File& self, bool has_header) {

@@ -141,6 +141,25 @@ def test_values_are_what_a_reader_gets() -> None:
     assert bytes(pieces[5].bytes) == b',7\n"",8\n'
 
 
+def test_paths_in_json_lines() -> None:
+    data = b'{"k":{"a":"x"}}\n{"k":{"a":1}}\n{}\n{"k":{"a":"x"}}\n'
+    f = cleave.open(data, dialect="jsonl")
+    pieces = f.split(by=".k.a")
+    assert pieces.keys == [("x",), ("1",), ("",)]
+    assert bytes(pieces[0].bytes) == b'{"k":{"a":"x"}}\n{"k":{"a":"x"}}\n'
+    assert f.split(by=[".k.a", ".k.b"]).keys == [("x", ""), ("1", ""), ("", "")]
+    assert len(f.split(by=".k.a", buckets=3)) == 3
+    assert len(f.split(records=1, together=".k.a")) == 4
+    for by in ("k", "#1"):
+        with pytest.raises(cleave.UsageError, match="begins with '.'"):
+            f.split(by=by)
+    with pytest.raises(TypeError):
+        f.split(by=0)
+    with pytest.raises(cleave.InputError, match="is an object") as error:
+        f.split(by=".k")
+    assert (error.value.byte, error.value.record) == (5, 1)
+
+
 def test_without_header_and_with_missing_fields() -> None:
     data = b"a,1\nb,2\na\n\na,2\n"
     f = cleave.open(data, header=False)

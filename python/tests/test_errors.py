@@ -376,6 +376,18 @@ def test_check() -> None:
     assert not found.sound
 
 
+def test_check_of_json_lines() -> None:
+    found = cleave.open(b'{"a":1,"b":{"c":2}}\n{"a":}\n\n{"a":"\\ud800"}\n{"a":\n', dialect="jsonl").check()
+    assert (found.records, found.not_json_count, found.not_json) == (5, 2, (25, 2))
+    assert found.keys == {"a": 2, "b": 1}
+    assert not found.sound
+    assert cleave.open(b'{"\\ud800":1}\n', dialect="jsonl").check().keys == {"\ud800": 1}
+    many = b"".join(b'{"%d":1}\n' % i for i in range(1001))
+    assert cleave.open(many, dialect="jsonl").check().keys is None
+    found = cleave.open(b"a,b\n1,2\n").check()
+    assert (found.not_json_count, found.not_json, found.keys, found.sound) == (0, None, {}, True)
+
+
 def test_dialects() -> None:
     f = cleave.open(b"a;b\n'1;2';3\n", delimiter=";", quote="'")
     assert (f.dialect.delimiter, f.dialect.quote, f.dialect.escape) == (b";", b"'", None)

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "check/census.h"
 #include "check/excerpt.h"
+#include "check/json_census.h"
 #include "dialect/check_arguments.h"
 #include "io/sequential_reader.h"
 #include "io/stable_input.h"
@@ -57,16 +58,20 @@ public:
     Examination examine() const {
         Examination examination;
         examination.findings = index_.findings();
+        if (is_json_lines(table_.dialect())) examination.json.emplace();
         if (size_ == 0) return examination;
         std::vector<std::uint8_t> buffer;
         const Bytes start = blob_.lend(0, std::min<std::uint64_t>(size_, Examination::kMaxHeadSize), buffer);
         CensusTaker head(table_, index_.lead(), max_listed_);
-        run(head, {0, examination.findings.preamble_records}, body_);
+        const Boundary begin{0, examination.findings.preamble_records};
+        auto json = json_taker(begin);
+        run(head, json, begin, body_);
         examination.fields = head.fields();
         examination.header = head.header();
         examination.head = head_of(start, examination.header);
         examination.census = std::move(head).census();
-        examine_body(examination.fields, examination.census);
+        if (json) examination.json = std::move(*json).census();
+        examine_body(examination);
         examination.open_quote = excerpt(examination.findings.open_quote);
         examination.divergence = excerpt(examination.findings.divergence);
         examination.stray_quote = excerpt(examination.census.stray_quotes.first);
@@ -75,36 +80,56 @@ public:
     }
 
 private:
+    struct Chunk {
+        Census census;
+        std::optional<JsonCensus> json;
+    };
+
+    std::optional<JsonCensusTaker> json_taker(Boundary begin) const {
+        if (!is_json_lines(table_.dialect())) return std::nullopt;
+        return JsonCensusTaker(table_.dialect(), begin, index_.lead(), max_listed_);
+    }
+
     // Adds the records from body_ on to the census.
-    void examine_body(std::uint64_t fields, Census& census) const {
+    void examine_body(Examination& examination) const {
         const std::size_t blocks = (size_ - 1) / execution_.block_size + 1;
         const std::size_t chunk_size = execution_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
-        std::vector<Census> chunks((size_ - 1) / chunk_size + 1);
+        std::vector<Chunk> chunks((size_ - 1) / chunk_size + 1);
         parallel_for(chunks.size(), execution_.thread_count(), [&](std::size_t i) {
             Locator locator(index_);
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
             if (begin.record >= end.record) return;
-            CensusTaker taker(table_, begin, fields, max_listed_);
-            run(taker, begin, end);
-            chunks[i] = std::move(taker).census();
+            CensusTaker taker(table_, begin, examination.fields, max_listed_);
+            auto json = json_taker(begin);
+            run(taker, json, begin, end);
+            chunks[i].census = std::move(taker).census();
+            if (json) chunks[i].json = std::move(*json).census();
         });
-        for (Census& chunk : chunks) {
-            append(census, chunk, max_listed_);
-            chunk = {};  // frees its list
+        JsonKeyCounter keys;
+        if (examination.json) keys.add_all(*examination.json);
+        for (Chunk& chunk : chunks) {
+            append(examination.census, chunk.census, max_listed_);
+            if (chunk.json) append(*examination.json, *chunk.json, max_listed_);
+            if (chunk.json) keys.add_all(*chunk.json);
+            chunk = {};  // frees its lists
         }
+        if (examination.json) keys.finish(*examination.json);
     }
 
-    void run(CensusTaker& taker, Boundary begin, Boundary end) const {
+    void run(CensusTaker& taker, std::optional<JsonCensusTaker>& json, Boundary begin, Boundary end) const {
         std::vector<std::uint8_t> buffer;
         for (std::uint64_t offset = begin.offset; offset < end.offset; offset += kSliceSize) {
             if (cancellation_ != nullptr) cancellation_->throw_if_requested();
             const std::uint64_t size = std::min<std::uint64_t>(kSliceSize, end.offset - offset);
-            taker.feed(blob_.lend(offset, size, buffer));
+            const Bytes bytes = blob_.lend(offset, size, buffer);
+            taker.feed(bytes);
+            if (json) json->feed(bytes);
             blob_.throw_if_lost();
             if (execution_.meter != nullptr) execution_.meter->scanned += size;
         }
         taker.finish();
+        if (json) json->finish();
         // The state machine and the kernels find the same records, unless they have read different bytes.
         if (taker.census().records != end.record - begin.record) throw InputChangedError();
     }
@@ -136,6 +161,8 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());
     const CensusTable table(dialect);
     CensusTaker taker(table, walker.lead(), max_listed);
+    std::optional<JsonCensusTaker> json;
+    if (is_json_lines(dialect)) json.emplace(dialect, Boundary{}, walker.lead(), max_listed);
     PassingExcerpts passing;
     PassingExcerpts::Slot open_quote;
     PassingExcerpts::Slot divergence;
@@ -148,6 +175,7 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
         bytes = reader.read();
         walker.pass(bytes);
         taker.feed(bytes);
+        if (json) json->feed(bytes);
         if (bytes.empty()) taker.finish();
         examination.findings = walker.findings();
         const Census& census = taker.census();
@@ -163,6 +191,10 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
     examination.header = taker.header();
     examination.census = std::move(taker).census();
     examination.head = head_of(start, examination.header);
+    if (json) {
+        json->finish();
+        examination.json = std::move(*json).census();
+    }
     examination.open_quote = open_quote.of(examination.findings.open_quote);
     examination.divergence = divergence.of(examination.findings.divergence);
     examination.stray_quote = stray_quote.of(examination.census.stray_quotes.first);

@@ -3,6 +3,7 @@
 
 #include "cli/check_report.h"
 #include "cli/check_rules.h"
+#include "cli/formatted.h"
 #include "cli/line_counter.h"
 #include "cli/messages.h"
 #include "cli/session.h"
@@ -15,12 +16,19 @@ namespace {
 bool is_sound(const Examination& examination, const Arguments& arguments) {
     if (examination.findings.divergence && arguments.requires_one_reading) return false;
     if (examination.findings.open_quote && !arguments.allows_open_quote) return false;
+    if (examination.json && examination.json->not_json.count > 0) return false;
     return arguments.allows_ragged || examination.census.ragged.count == 0;
 }
 
 // The lines of the problems that the report shows with their record. Reads the input again up to the last of them.
 std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, const OpenInput& opened) {
     std::map<std::uint64_t, std::uint64_t> lines;
+    if (examination.json && opened.dialect.preamble == 0) {
+        for (const JsonLineFault& fault : examination.json->not_json.listed) {
+            lines[fault.place.offset] = fault.place.record + 1;
+        }
+        return lines;
+    }
     if (opened.input.is_stream()) return lines;
     const auto add = [&](const std::optional<Place>& place) {
         if (place) lines[place->offset] = 0;
@@ -30,6 +38,9 @@ std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, 
     add(examination.census.marks.first);
     add(examination.census.stray_quotes.first);
     for (const RaggedRecord& record : examination.census.ragged.listed) add(record.place);
+    if (examination.json) {
+        for (const JsonLineFault& fault : examination.json->not_json.listed) add(fault.place);
+    }
     LineCounter counter(opened.input.blob(), opened.dialect.terminator);
     for (auto& [offset, line] : lines) line = counter.line_of(offset);
     return lines;
@@ -42,6 +53,10 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
     if (arguments.shows_columns || arguments.shows_template || !arguments.stage.options.is_empty()) {
         bool is_sound = true;
         with_input(context, path, nullptr, [&](OpenInput& opened) {
+            const bool needs_columns = arguments.shows_columns || arguments.shows_template;
+            if (needs_columns && is_json_lines(opened.dialect))
+                throw UsageError(formatted("{}: JSON Lines has no columns; cleave check lists the keys of the records",
+                                           display_name(path)));
             if (arguments.shows_columns) {
                 print_columns(context, opened, out);
             } else if (arguments.shows_template) {

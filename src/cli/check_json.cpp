@@ -49,6 +49,27 @@ Json ragged_json(const CheckReport& report) {
     return json;
 }
 
+Json json_lines_json(const CheckReport& report) {
+    if (!report.examination.json) return nullptr;
+    const JsonCensus& census = *report.examination.json;
+    Json json;
+    Json& not_json = json["not_json"] = tally_json(census.not_json, report);
+    Json& lines = not_json["lines"] = Json::Array();
+    for (const JsonLineFault& fault : census.not_json.listed) {
+        lines.add(place_json(fault.place, report))["why"] = fault.what;
+    }
+    json["blank_lines"] = tally_json(census.blank, report);
+    Json& keys = json["keys"] = Json::Array();
+    for (const JsonKeyCount& key : census.keys) {
+        Json count;
+        count["name"] = key.name;
+        count["count"] = key.count;
+        keys.add(std::move(count));
+    }
+    json["more_keys"] = census.has_more_keys;
+    return json;
+}
+
 Json terminators_json(const TerminatorCounts& ends) {
     Json json;
     json["lf"] = ends.lf;
@@ -117,6 +138,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["stray_quotes"] = tally_json(census.stray_quotes, report);
     json["quote_rules_differ"] = place_json(findings.divergence, report);
     json["open_quote"] = place_json(findings.open_quote, report);
+    json["json_lines"] = json_lines_json(report);
     json["sound"] = report.sound;
     out.print("{}\n", json.text());
 }

@@ -25,6 +25,12 @@ public:
 
     void print() const {
         out_.print("{}: {}\n", name_, painted(report_.sound ? "sound" : "not sound", report_.sound ? kGood : kBad));
+        print_size();
+        if (examination().json) {
+            print_json_lines(*examination().json);
+            print_json_problems(examination().json->not_json);
+            return;
+        }
         print_records();
         print_dialect();
         print_quotes();
@@ -38,6 +44,9 @@ private:
     }
     std::string place(const Place& place) const { return describe_place(place, report_.header_records()); }
 
+    void print_size() const;
+    void print_json_lines(const JsonCensus& json) const;
+    void print_json_problems(const JsonCensus::NotJson& not_json) const;
     void print_records() const;
     void print_dialect() const;
     void print_quotes() const;
@@ -49,6 +58,8 @@ private:
     std::string print_place(const Place& place, const std::string& what) const;
 
     std::string ragged_problem(std::uint64_t fields) const;
+    std::string longest_text() const;
+    std::string tally_text(const Tally& tally, const char* what) const;
     std::string fields_text() const;
     std::string ragged_text() const;
     std::string delimiter_text() const;
@@ -65,15 +76,26 @@ private:
     bool colour_;
 };
 
+// The keys with their counts. All of them, because a program that makes such lines mostly writes few keys.
+std::string keys_text(const JsonCensus& json) {
+    if (json.has_more_keys) {
+        return formatted("more than {}, or one of more than {} bytes", JsonCensus::kMostKeys, JsonCensus::kLongestKey);
+    }
+    std::string text = std::to_string(json.keys.size());
+    for (const JsonKeyCount& key : json.keys) {
+        text += formatted("{}{} ({})", &key == &json.keys.front() ? ": " : ", ", printable_data(key.name, 0).text,
+                          key.count);
+    }
+    return text;
+}
+
 std::string describe_byte(std::optional<std::uint8_t> byte) {
     if (!byte) return "none";
     return *byte > ' ' && *byte < 0x7F ? std::string(1, static_cast<char>(*byte)) : formatted("\\x{:02x}", *byte);
 }
 
-void TextReport::print_records() const {
+void TextReport::print_size() const {
     const Findings& findings = examination().findings;
-    const RecordExtent& longest = census().longest;
-    const Tally& empty = census().empty;
     line("size", formatted("{} bytes{}", findings.size, report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
     if (const std::uint64_t preamble = report_.sniffed.dialect.preamble; preamble > 0) {
         line("preamble", formatted("{} bytes before the {}", preamble, report_.shows_header() ? "header" : "records"));
@@ -85,12 +107,33 @@ void TextReport::print_records() const {
     if (report_.encoding != Encoding::kBytes)
         line("encoding", formatted("{}, converted to UTF-8", encoding_name(report_.encoding)));
     line("records", formatted("{}{}", report_.records(), report_.shows_header() ? " and a header" : ""));
+}
+
+void TextReport::print_records() const {
     line("fields", fields_text());
     line("ragged", ragged_text());
-    line("longest", longest.size == 0 ? "none" : formatted("{} bytes {}", longest.size, place(longest.start)));
-    line("empty", empty.count == 0
-                      ? "none"
-                      : formatted("{}, the first {}", numbered(empty.count, "record"), place(*empty.first)));
+    line("longest", longest_text());
+    line("empty", tally_text(census().empty, "record"));
+}
+
+void TextReport::print_json_lines(const JsonCensus& json) const {
+    line("not JSON", tally_text(json.not_json, "line"));
+    line("blank", tally_text(json.blank, "line"));
+    line("keys", keys_text(json));
+    line("longest", longest_text());
+    const bool is_by_name = report_.sniffed.delimiter_reason == DelimiterReason::kName;
+    line("dialect", formatted("JSON Lines ({})", is_by_name ? "by the file's name" : "given"));
+    line("terminator", terminator_text());
+    line("line ends", line_ends_text());
+}
+
+std::string TextReport::longest_text() const {
+    const RecordExtent& longest = census().longest;
+    return longest.size == 0 ? "none" : formatted("{} bytes {}", longest.size, place(longest.start));
+}
+
+std::string TextReport::tally_text(const Tally& tally, const char* what) const {
+    return tally.count == 0 ? "none" : formatted("{}, the first {}", numbered(tally.count, what), place(*tally.first));
 }
 
 // The number of fields, and as many of their names as fit on a line.
@@ -181,6 +224,22 @@ void TextReport::print_quotes() const {
     line("stray quotes", stray.count == 0 ? "none" : formatted("{}, the first {}", stray.count, place(*stray.first)));
     line("quote modes", findings.divergence ? "differ " + place(*findings.divergence) : "agree");
     line("open quote", findings.open_quote ? "never closed " + place(*findings.open_quote) : "none");
+}
+
+void TextReport::print_json_problems(const JsonCensus::NotJson& not_json) const {
+    print_marks();
+    for (const JsonLineFault& fault : not_json.listed) {
+        const std::string what = "not JSON: " + fault.what;
+        if (&fault == &not_json.listed.front()) {
+            print_problem(fault.place, not_json.excerpt, what);
+        } else {
+            print_place(fault.place, what);
+        }
+    }
+    const std::uint64_t left = not_json.count - not_json.listed.size();
+    if (left > 0)
+        out_.print("{}: {}; --all lists all of them\n", name_,
+                   formatted("{} that {} not JSON", numbered(left, "more line"), left == 1 ? "is" : "are"));
 }
 
 void TextReport::print_problems() const {

@@ -33,6 +33,9 @@ struct Context {
     // The number of records that are not data (preamble and header). 0 until the input is scanned.
     std::uint64_t header_records = 0;
 
+    // Whether records are lines, so that the number of a record is the number of its line. Set as header_records is.
+    bool are_records_lines = false;
+
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
 };
 

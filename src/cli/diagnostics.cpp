@@ -28,6 +28,10 @@ const char* text_of(DialectDoubt doubt) {
         case DialectDoubt::kUnitSeparator:
             return R"(records seem to end with \x1f, which is not a record terminator for cleave; convert it first: tr '\037' '\n')";
         case DialectDoubt::kJsonLines: return "this looks like JSON Lines, not CSV; --dialect jsonl reads it";
+        case DialectDoubt::kJsonArray:
+            return "this looks like a JSON array, not CSV; jq -c '.[]' makes lines of it, which --dialect jsonl reads";
+        case DialectDoubt::kJsonText:
+            return "this looks like JSON, not CSV; jq -c . makes lines of it, which --dialect jsonl reads";
         case DialectDoubt::kEscapedQuotes: return R"(backslashes seem to escape quotes; see --escape '\')";
         case DialectDoubt::kPlainQuotes: return "quotes seem to be plain data; see --no-quote";
         case DialectDoubt::kQuotesUnexplained:

@@ -125,7 +125,12 @@ int described(const Context& context, const Work& work) {
         // Until the end of the header is known, the place is in the header.
         const bool is_header = context.has_header() && context.header_records == 0;
         const std::uint64_t header_records = is_header ? UINT64_MAX : context.header_records;
-        const std::string place = error.place() ? ' ' + describe_place(*error.place(), header_records) : std::string();
+        std::string place;
+        if (error.place()) {
+            const std::optional<std::uint64_t> line =
+                context.are_records_lines ? std::optional(error.place()->record + 1) : std::nullopt;
+            place = ' ' + describe_place(*error.place(), header_records, line);
+        }
         return fail(context, kMalformed, about_input(error.what() + place));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));

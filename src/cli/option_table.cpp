@@ -41,7 +41,7 @@ std::vector<OptionRow> cut_rows() {
         {"pieces", 'n', "K/N", "piece K of N pieces of nearly equal size", kCat, "How to cut"},
         {"records", 'l', "N", "N records per piece", kPlans | kPlan, "How to cut"},
         {"max-bytes", 'C', "SIZE", "at most SIZE bytes per piece (64K, 1.5G, 10MB)", kPlans, "How to cut"},
-        {"by", 0, "COLUMN[,COLUMN]...", "one piece per value of these columns", kSplit, "How to cut"},
+        {"by", 0, "COLUMN[,COLUMN]...", "one piece per value of these columns or paths", kSplit, "How to cut"},
         {"buckets", 0, "N", "with --by: N pieces, by a hash of the value", kSplit, "How to cut"},
         {"parts", 0, "NAME=WEIGHT,...", "pieces with names, such as train=80,test=20", kSplit, "How to cut"},
         {"seed", 0, "S", "with --parts or --buckets: divide differently [0]", kSplit, "How to cut"},
@@ -111,7 +111,7 @@ std::vector<OptionRow> output_rows() {
         {"json", 0, nullptr, "print events as JSON, one per line", kSplit, "Output"},
         {"json", 0, nullptr, "print a JSON object for each input", kCheck, "Output"},
         {"json", 0, nullptr, "print a JSON object for each input, and for the total", kCount, "Output"},
-        {"all", 0, nullptr, "list all ragged records, not just the first ten", kCheck, "Output"},
+        {"all", 0, nullptr, "list all faulty records, not just the first ten", kCheck, "Output"},
     };
 }
 

@@ -103,6 +103,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     const auto began = std::chrono::steady_clock::now();
     context.path = path;
     context.header_records = 0;
+    context.are_records_lines = false;
     context.meter.reset();
     Input input = context.arguments.snapshot
                       ? Input::open_snapshot(path, cancellation, Access::kMapped)
@@ -121,6 +122,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     try {
         opened.sniffed = settle(context, opened.input);
         opened.dialect = opened.sniffed.dialect;
+        context.are_records_lines = is_json_lines(opened.dialect) && opened.dialect.preamble == 0;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
         opened.index = find_index(context, opened);
         context.arguments.execution.index = opened.index;

@@ -80,6 +80,11 @@ const std::array<Preset, 13>& presets() {
 
 }  // namespace
 
+bool is_json_lines(const Dialect& dialect) {
+    return dialect.header == HeaderRecord::kNone && dialect.delimiter == kNotInJson && !dialect.quote &&
+           !dialect.escape;
+}
+
 std::optional<std::string> dialect_fault(const Dialect& dialect) {
     if (is_line_break(dialect.delimiter)) return "the delimiter cannot be a line break";
     if (dialect.quote && is_line_break(*dialect.quote)) return "the quote cannot be a line break";

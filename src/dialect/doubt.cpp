@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
+
+#include "json/json_scan.h"
 
 namespace cleave {
 namespace {
@@ -50,17 +53,54 @@ DialectDoubt doubt_of_terminator(const Dialect& dialect, const Head& head) {
     return end == kEnds.end() ? DialectDoubt::kNone : end->second;
 }
 
-// Whether the first line looks like a JSON object: {"...": ...}.
-bool seems_json_lines(const Head& head) {
-    constexpr std::string_view kSpaces = " \t\r";
-    std::string_view line = text_of(head);
-    line.remove_prefix(std::min(line.find_first_not_of("\n\r"), line.size()));
-    line = line.substr(0, line.find('\n'));
-    const std::size_t begin = line.find_first_not_of(kSpaces);
-    if (begin == std::string_view::npos || line[begin] != '{') return false;
-    if (line[line.find_last_not_of(kSpaces)] != '}') return false;
-    const std::size_t key = line.find_first_not_of(kSpaces, begin + 1);
-    return line[key] == '"' || line[key] == '}';
+struct IgnoredJson {
+    void key(std::size_t, JsonBytes) {}
+    void element(std::size_t, std::uint64_t) {}
+    void value(std::size_t, JsonKind, JsonBytes) {}
+};
+
+// The offset of the first fault in a JSON text, if there is one.
+std::optional<std::size_t> json_fault_in(std::string_view text) {
+    IgnoredJson sink;
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(text.data());
+    const auto fault = scan_json(begin, begin + text.size(), sink);
+    return fault ? std::optional(static_cast<std::size_t>(fault->at - begin)) : std::nullopt;
+}
+
+constexpr std::string_view kJsonBlanks = " \t\r\n";
+
+// What an object or an array that does not end within the head seems to be: nothing if a line of the head is no JSON.
+DialectDoubt doubt_of_long_json(std::string_view text) {
+    const bool is_object = text.front() == '{';
+    const std::size_t end = text.rfind('\n');
+    if (end != std::string_view::npos) {
+        const std::string_view lines = text.substr(0, end);
+        if (json_fault_in(lines) != lines.size()) return DialectDoubt::kNone;
+        return is_object ? DialectDoubt::kJsonText : DialectDoubt::kJsonArray;
+    }
+    const std::size_t next = text.find_first_not_of(kJsonBlanks, 1);
+    if (next == std::string_view::npos) return DialectDoubt::kNone;
+    if (is_object) return text[next] == '"' ? DialectDoubt::kJsonLines : DialectDoubt::kNone;
+    return std::string_view("{[\"").find(text[next]) != std::string_view::npos ? DialectDoubt::kJsonArray
+                                                                               : DialectDoubt::kNone;
+}
+
+// Whether the head begins with an object or an array that is JSON, and with nothing else in the line where that ends.
+DialectDoubt doubt_of_json(const Head& head) {
+    std::string_view text = text_of(head);
+    text.remove_prefix(std::min(text.find_first_not_of(kJsonBlanks), text.size()));
+    if (text.empty() || (text.front() != '{' && text.front() != '[')) return DialectDoubt::kNone;
+    const std::optional<std::size_t> fault = json_fault_in(text);
+    const std::size_t size = fault.value_or(text.size());
+    const std::string_view first = text.substr(0, text.find_last_not_of(kJsonBlanks, size - 1) + 1);
+    const bool is_followed = text.find_first_of("\r\n", first.size()) < size;
+    if (fault && (!is_followed || json_fault_in(first))) {
+        return head.is_all ? DialectDoubt::kNone : doubt_of_long_json(text);
+    }
+    if (first.find_first_of("\r\n") == std::string_view::npos) {
+        return first.front() == '{' || fault ? DialectDoubt::kJsonLines : DialectDoubt::kJsonArray;
+    }
+    return first.front() == '{' ? DialectDoubt::kJsonText : DialectDoubt::kJsonArray;
 }
 
 bool has_escaped_quote(const Dialect& dialect, const Head& head) {
@@ -104,7 +144,8 @@ DialectDoubt doubt_of_quotes(const SniffedDialect& sniffed, const Head& head) {
 DialectDoubt doubt_of(const SniffedDialect& sniffed, const Head& head) {
     const DialectDoubt doubt = doubt_of_terminator(sniffed.dialect, head);
     if (doubt != DialectDoubt::kNone || !sniffed.dialect.quote) return doubt;
-    return seems_json_lines(head) ? DialectDoubt::kJsonLines : doubt_of_quotes(sniffed, head);
+    const DialectDoubt of_json = doubt_of_json(head);
+    return of_json != DialectDoubt::kNone ? of_json : doubt_of_quotes(sniffed, head);
 }
 
 }  // namespace cleave

@@ -23,13 +23,15 @@ std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& lo
 }
 
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
+    InputColumns columns;
+    columns.are_paths = is_json_lines(index.dialect());
+    if (columns.are_paths) return columns;
     const std::optional<FirstRecord> record = first_record_of(index, locator);
-    if (!record) return {};
+    if (!record) return columns;
     const Findings& findings = index.findings();
     const bool is_empty = std::ranges::all_of(record->bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
-    if (has_header && is_empty && findings.records == findings.header_records) return {};
+    if (has_header && is_empty && findings.records == findings.header_records) return columns;
     std::vector<std::string> values = field_values(record->bytes, index.dialect());
-    InputColumns columns;
     columns.count = values.size();
     columns.is_header_given = index.dialect().header == HeaderRecord::kNone;
     if (has_header) columns.names = std::move(values);

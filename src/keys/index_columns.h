@@ -23,8 +23,8 @@ std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& lo
 
 // Returns the columns of that record, read as the dialect says. Records that readers may read differently are not
 // rejected here; only rules reject them. There are no columns if the input has no bytes, or if its only record is empty
-// and takes the place of the header. Sets `is_header_given` if the dialect has no header. Throws like
-// first_record_of().
+// and takes the place of the header, or if it is JSON Lines. Sets `is_header_given` if the dialect has no header, and
+// `are_paths`. Throws like first_record_of().
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header);
 
 }  // namespace cleave

@@ -17,12 +17,49 @@ ColumnFinder finder_for(const std::vector<ColumnSyntax>& list, const InputColumn
     return ColumnFinder(columns, is_vouched_for ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden);
 }
 
+// Takes a path from a list of them. The name in place of a header's consists of the steps, such as user.country.
+KeyColumn parse_key_path(RuleScanner& scanner, const RuleText& list) {
+    KeyColumn column;
+    const std::size_t begin = scanner.place();
+    column.path = parse_json_path(scanner);
+    column.name = list.text.substr(begin, scanner.place() - begin);
+    column.name.resize(column.name.find_last_not_of(" \t") + 1);
+    for (const JsonStep& step : *column.path) {
+        const auto* const key = std::get_if<std::string>(&step);
+        if (!column.header.empty()) column.header += '.';
+        column.header += key != nullptr ? *key : std::to_string(std::get<std::uint64_t>(step));
+    }
+    return column;
+}
+
+// The paths in the list.
+std::vector<KeyColumn> find_key_paths(const ByValue& by) {
+    RuleScanner scanner(by.columns);
+    std::vector<KeyColumn> found;
+    do {
+        const std::size_t place = scanner.place();
+        KeyColumn column = parse_key_path(scanner, by.columns);
+        if (std::ranges::find(found, column.path, &KeyColumn::path) != found.end()) {
+            scanner.fail("the path " + column.name + " is named twice", place);
+        }
+        found.push_back(std::move(column));
+    } while (scanner.accept(","));
+    if (!scanner.at_end()) scanner.expected("',' or the end after a path");
+    if (by.drops_columns) scanner.fail("records of JSON Lines keep their keys; with --hive, add --keep-by", 0);
+    return found;
+}
+
 }  // namespace
 
 KeyColumn find_key_column(const Together& together, InputColumns columns) {
     columns.is_delimiter_given = together.is_delimiter_given;
     columns.is_header_given = columns.is_header_given || together.is_header_given;
     RuleScanner scanner(together.column);
+    if (columns.are_paths) {
+        KeyColumn column = parse_key_path(scanner, together.column);
+        if (!scanner.at_end()) scanner.expected("the end after a path");
+        return column;
+    }
     const ColumnSyntax syntax = parse_column(scanner);
     if (!scanner.at_end()) scanner.expected("the end after a column");
     if (columns.count == 0) return {};
@@ -35,6 +72,7 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
     if (by.is_draw()) return {};
     columns.is_delimiter_given = by.is_delimiter_given;
     columns.is_header_given = columns.is_header_given || by.is_header_given;
+    if (columns.are_paths) return find_key_paths(by);
     RuleScanner scanner(by.columns);
     std::vector<ColumnSyntax> list;
     do {
@@ -55,6 +93,7 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
 }
 
 Value KeyField::raw(const RecordBlock& block, std::size_t record) const {
+    if (column_.path) return raw_json_value(*column_.path, column_.name, block, record);
     const FieldRow& row = block.rows[record];
     const std::size_t count = block.rows[record + 1].first - row.first;
     const std::size_t column = column_.number;

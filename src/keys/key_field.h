@@ -1,29 +1,34 @@
-// Finds the columns named in Policy::together and Policy::by, and their values in a record.
+// Finds the columns named in Policy::together and Policy::by, and their values in a record. In JSON Lines, which have
+// no columns, paths take their place. This is the only difference between the two kinds of input.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cleave/fields.h"
 #include "cleave/plan.h"
 #include "fields/field_decoder.h"
+#include "json/json_path.h"
+#include "keys/json_key.h"
 #include "memory/value_buffer.h"
 #include "stage/rules.h"
 
 namespace cleave {
 
 struct KeyColumn {
-    std::size_t number = 0;  // from 0
-    std::string name;        // for messages
-    std::string header;      // its name in the header, for pieces by value; empty without a header
+    std::size_t number = 0;                       // from 0
+    std::string name;                             // for messages
+    std::string header;                           // its name in the header, for pieces by value; empty without a header
+    std::optional<JsonPath> path = std::nullopt;  // in JSON Lines
 };
 
 // Both throw RuleError if the input has no such column, or if a column is named twice. An input without columns has no
 // records either; for such an input the first function returns a column that is never read, and the second an empty
-// list. It also returns an empty list for a draw.
+// list. In JSON Lines there is a value at every path, even if it is empty. The list is empty for a draw, too.
 KeyColumn find_key_column(const Together& together, InputColumns columns);
 std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns);
 
@@ -35,15 +40,27 @@ public:
         : dialect_(dialect), column_(std::move(column)), accepts_missing_(accepts_missing), decoder_(dialect) {}
 
     std::size_t column() const { return column_.number; }
-    const FieldDecoder& decoder() const { return decoder_; }
 
     // Returns the raw field in record `record` of the block, as FieldReader found it under either Reading. In an empty
-    // record the field is empty. Throws InputError for any other record without the field.
+    // record the field is empty. Throws InputError for any other record without the field. In JSON Lines, returns and
+    // throws the same as raw_json_value().
     Value raw(const RecordBlock& block, std::size_t record) const;
+
+    // If the raw field contains its value unchanged, sets `value` to a view of it and returns true. Otherwise returns
+    // false; then write() writes the value to `out` and returns its size, which is at most the size of the field.
+    bool view(Value raw, Value& value) const {
+        return column_.path ? view_json_value(raw, value) : decoder_.view(raw.data, raw.data + raw.size, value);
+    }
+    std::uint64_t write(Value raw, std::uint8_t* out) const {
+        return column_.path ? write_json_value(raw, out) : decoder_.write(raw.data, raw.data + raw.size, out);
+    }
 
     // Returns the value of the field, as a view of the field or of a copy in `scratch`.
     Value value(Value raw, ValueBuffer& scratch) const {
-        return decoder_.decode(raw.data, raw.data + raw.size, scratch);
+        Value value{};
+        if (view(raw, value)) return value;
+        scratch.reserve(raw.size);
+        return {scratch.data(), write(raw, scratch.data())};
     }
 
 private:

@@ -70,9 +70,7 @@ void KeyReader::read(std::size_t records, std::size_t size, const FieldOf& field
 
 std::uint64_t KeyReader::copy(const KeyField& field, Value raw, std::uint8_t* to) {
     Value value{};
-    if (!field.decoder().view(raw.data, raw.data + raw.size, value)) {
-        return field.decoder().write(raw.data, raw.data + raw.size, to);
-    }
+    if (!field.view(raw, value)) return field.write(raw, to);
     if (value.size > 0) std::memcpy(to, value.data, value.size);
     return value.size;
 }
@@ -81,7 +79,7 @@ template <class FieldOf>
 std::string_view KeyReader::value(const FieldOf& field_of, std::size_t record) {
     const Value raw = field_of(record, 0);
     Value value{};
-    if (fields_.front().decoder().view(raw.data, raw.data + raw.size, value)) return view_of(value.data, value.size);
+    if (fields_.front().view(raw, value)) return view_of(value.data, value.size);
     std::uint8_t* const at = copies_.data() + copied_;
     const std::uint64_t size = copy(fields_.front(), raw, at);
     copied_ += size;

@@ -139,6 +139,16 @@ bool has_forbidden_name(const InputColumns& columns, const StageOptions& options
     });
 }
 
+// Rules on JSON Lines would have to write JSON.
+void refuse_json_lines(const StageOptions& options) {
+    constexpr const char* kReason =
+        "rules change columns, which JSON Lines does not have; change the lines first, with jq -c for example";
+    const RuleText none;
+    const RuleText& first = options.select ? *options.select : options.rules.empty() ? none : options.rules.front();
+    if (first.origin.empty()) throw ArgumentError(kReason);
+    throw RuleError(kReason, first.origin, first.text, 0);
+}
+
 }  // namespace
 
 InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dialect& dialect, bool has_header) {
@@ -148,6 +158,7 @@ InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dia
 Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
              bool has_header, const KeyRing* keys) {
     check(options);
+    if (is_json_lines(dialect)) refuse_json_lines(options);
     const DialectCodec codec(dialect);
     FieldReader reader = reader_of_first(dialect);
     const RecordBlock record = reader.read(first_record, {}, true);

@@ -52,6 +52,16 @@ std::string_view RuleScanner::word() {
     return word;
 }
 
+std::string_view RuleScanner::part(std::string_view stops) {
+    std::size_t size = 0;
+    while (size < rest().size() && is_word_byte(rest()[size]) && stops.find(rest()[size]) == std::string_view::npos) {
+        ++size;
+    }
+    const std::string_view part = rest().substr(0, size);
+    place_ += size;
+    return part;
+}
+
 std::string RuleScanner::quoted() {
     const std::size_t start = place();
     expect("\"", "a quoted text");

@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// Every function except fail(), at_text() and digits() first skips blanks. Errors are RuleErrors with the scanner's
-// place.
+// Every function except fail(), at_text(), part() and digits() first skips blanks. Errors are RuleErrors with the
+// scanner's place.
 class RuleScanner {
 public:
     // `source` must outlive the scanner.
@@ -32,6 +32,8 @@ public:
 
     // Takes a bare word, which points into the source; "" if none is next.
     std::string_view word();
+    // Takes the bytes of a word that are at the current position, up to one of `stops`.
+    std::string_view part(std::string_view stops);
     // Takes a quoted string and returns what is between the quotes. A quote must be next.
     std::string quoted();
     // Takes digits, which must be at the current position. Returns UINT64_MAX if the number is too large.

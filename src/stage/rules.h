@@ -30,6 +30,7 @@ struct InputColumns {
     bool is_delimiter_given = true;  // false if it was sniffed; then column numbers are refused
     bool is_header_given = true;     // whether -H or --header was given; if not, column numbers are refused
     bool shows_names = true;         // false if a name contains something forbidden; then messages use numbers
+    bool are_paths = false;          // JSON Lines: keys are named by paths, and what is above does not apply
 };
 
 // Whether a message may show the name of a column. A missing quote makes records part of the header, so a name with a

@@ -7,6 +7,7 @@ With --rounds 1 some checks are skipped, and the output says so.
 """
 import collections
 import contextlib
+import json
 import os
 import random
 import re
@@ -27,7 +28,7 @@ from secrets_test import FAULTS
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "references", "byvalue"))
 from cases import Case  # noqa: E402
-from expect import Expected  # noqa: E402
+from expect import Expected, Piece  # noqa: E402
 from fields import make_dialect  # noqa: E402
 
 # Fields as written in a file. They are hard to turn into names.
@@ -124,6 +125,34 @@ class Parts(ByValue):
     words = ["--parts", ",".join("%s=%s" % part for part in PARTS)]
     settings = {"parts": [(name.encode(), weight) for name, weight in PARTS]}
 
+class ByPath(ByValue):
+    """Lines of JSON, by a key in an object inside."""
+
+    def __init__(self, data, option="-C", value=64 << 10, stem="p"):
+        self.data, self.stem, self.refusal = data, stem, set()
+        self.args = ["--dialect", "jsonl", "--by", ".o.k", "--max-values", str(1 << 30)]
+        lines = {}
+        for line in data.splitlines(keepends=True):
+            key = json.loads(line, parse_int=str, parse_float=str)["o"]["k"]
+            name = {None: "__EMPTY__", True: "true"}.get(key, key)
+            lines.setdefault(name, []).append(line)
+        pieces = [Piece(name.encode(), None, 1, len(of), b"".join(of)) for name, of in lines.items()]
+        self.by_name = {self.file_name(piece): piece for piece in pieces}
+        self.pieces = {name: piece.content for name, piece in self.by_name.items()}
+        self.records = sum(piece.records for piece in self.by_name.values())
+
+    @classmethod
+    def make_input(cls, size, seed=1):
+        chance = random.Random(seed)
+        values = ["null", '"a"', '"\\u0062"', "1.50", "true"] + ['"key%d"' % number for number in range(size // 4096)]
+        kinds = ['{"o":{"k":%s},"note":"plain"}', '{"o":{"k":0, "k":%s}}', '{"note":[{"k":"no"},"a,b"],"o":{"x":{},"k":%s}}',
+                 '{"o":{"k":%s},"note":"' + "long " * 40 + '"}']
+        lines, total = [], 0
+        while total < size:
+            lines.append((chance.choice(kinds) % chance.choice(values)).encode() + b"\n")
+            total += len(lines[-1])
+        return b"".join(lines)
+
 
 class RedactedByValue(ByValue):
     """The value becomes a name only after a rule has changed it."""
@@ -172,6 +201,10 @@ def by_bucket(check, divisor=1):
 
 def by_part(check, divisor=1):
     return under(Parts, "by part", check, divisor)
+
+
+def by_path(check, divisor=1):
+    return under(ByPath, "by path", check, divisor)
 
 
 def by_redacted_value(check, divisor=1):
@@ -525,6 +558,8 @@ def memory_rows():
     yield row("--by --parts --manifest", "--manifest", "@out/m.json", kind=Parts, manifest=True)
     yield row("--by --resume", "--resume", "-j", "1", split=memory_test.Resumed, right=(1, 4))
     yield row("--by --compress", "--compress", "gzip:1", "-j", "2", split=memory_test.Compressed)
+    yield row("--by a path", "-j", "1", kind=ByPath)
+    yield row("--by a path from a pipe", kind=ByPath, piped=True)
     yield row("--by under rules", "-j", "2", kind=RedactedByValue)
     yield row("--by --drop-by", "-j", "2", kind=Dropping)
     yield row("--by --force --sync from a pipe", "--force", "--sync", old=(1, 2, 5), piped=True)
@@ -551,6 +586,7 @@ CHECKS = [
     long(by_bucket(nth_call_test.from_file)), long(by_part(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
     long(without_column(nth_call_test.by_threads)), into_folders(disk_full, 2), into_folders(nth_call_test.from_file),
     into_folders(signals_test.ended), into_folders(signals_test.killed), long(into_folders(signals_test.killed_and_resumed)),
+    by_path(disk_full), by_path(nth_call_test.from_file), by_path(signals_test.ended), by_path(signals_test.killed),
     *memory_rows()]
 
 

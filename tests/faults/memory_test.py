@@ -285,6 +285,10 @@ def redacted(option="-C", of=small):
     return lambda: of(option=option, kind=Redacted)
 
 
+def json_lines():
+    return Job(b"".join(b'{"k":"%d\\n","key%d":[{"a":%d}]}\n' % (i // 5, i % 40, i) for i in range(200)) + b"x\n" * 3)
+
+
 def never_closed():
     return Job(small().data + b'1,"never closed\n')
 
@@ -328,6 +332,10 @@ def printing():
     for words in (["cat", "-r", "5-9"], ["sample", "-k", "20", "--seed", "1"]):
         yield row(" ".join(words), *words, *THREADS)
         yield row(" ".join(words) + " of a pipe", *words, piped=True)
+    for words in (["check"], ["check", "--json"], ["offsets", "-l", "3", "--together", ".k"]):
+        name = " ".join(words[:2]) + " of JSON Lines"
+        yield row(name, *words, "--dialect", "jsonl", "-j", "1", job=json_lines)
+        yield row(name + " in a pipe", *words, "--dialect", "jsonl", job=json_lines, piped=True)
     yield row("join", "join", "@in", "@in")
     for words in (["count"], ["cat", "-r", "5-9"], ["sample", "-k", "20", "--seed", "1"], ["offsets", "-n", "9"]):
         yield " ".join(words) + " by an index", lambda bench, words=words: Indexed(bench, small(), [*words, "@in"])

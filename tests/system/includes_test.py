@@ -26,14 +26,14 @@ FLOORS = [
     {"columns": "plan stage fields records scan dialect io", "formats": "io",
      "lane": "plan keys stage records scan offload memory", "write": "io"},
     {"plan": "keys ranges scan io"},
-    {"keys": "stage fields records scan io memory"},
+    {"keys": "stage fields records scan json io memory"},
     {"stage": "fields records scan io memory"},
-    {"check": "scan dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",
+    {"check": "scan json dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",
      "records": "scan io memory"},
     {"scan": "kernels dialect io"},
     {"index": "dialect io", "kernels": "", "offload": "io memory"},
-    {"dialect": "", "io": "inflate", "memory": ""},
-    {"inflate": ""},
+    {"dialect": "json", "io": "inflate", "memory": ""},
+    {"inflate": "", "json": ""},
     {"base": ""},
 ]
 GROUND = "base"

@@ -4,7 +4,7 @@
   recipes_test.py --cleave PATH [--only SUBSTRING]
 
 Each section with a recipe has a check of the same name here. The first word of a block says how to run it, in a
-directory with a big.csv and a sales.csv. If there is a second word, the block is first written to a file of that name,
+directory with a big.csv, a sales.csv and a requests.jsonl. If there is a second word, the block is first written to a file of that name,
 for the other blocks to use. `console` blocks and unnamed `text` blocks are not recipes; ../drift/examples_test.py runs
 the `console` blocks. A block before the first section repeats lines of a recipe.
 """
@@ -30,10 +30,11 @@ import postgres
 from harness import finish, kill_group, need, need_sight, read, write
 
 GUIDE = os.path.join(common.HERE, "..", "..", "..", "doc", "guide")
-PAGES = ("pieces.md", "load.md", "batch.md", "verify.md", "vendor.md")   # the order of CHECKS
+PAGES = ("pieces.md", "load.md", "batch.md", "json_lines.md", "verify.md", "vendor.md")   # the order of CHECKS
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN_BY = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}
 ROWS = 20000
+REQUESTS = 120000   # more than a batch may have
 HEADER = b"id,amount,note\n"
 RUN_TIMEOUT_S = 120
 # Values that are hard to name, and hard to read back.
@@ -71,6 +72,11 @@ def make_records(count):
     return [("%d,%d,%s\n" % (i, i * 7919 % 10007, notes[i * 31 % len(notes)])).encode() for i in range(1, count + 1)]
 
 
+def make_requests(count):
+    """Requests for an API, one on each line."""
+    return [b'{"custom_id":"r%d","params":{"n":%d,"text":"%s"}}\n' % (i, i, b"[,]\\n" * (i * 31 % 7)) for i in range(count)]
+
+
 def make_sales(count):
     """[(id, region, amount, note)]; a third of the notes have a line feed, a delimiter or a quote."""
     notes = ["plain", "two\nlines, and a comma", 'he said "now"', ""]
@@ -95,6 +101,8 @@ class Kitchen:
         write(self.path("big.csv"), self.data)
         self.sales = make_sales(ROWS)
         write(self.path("sales.csv"), sales_file(self.sales))
+        self.requests = make_requests(REQUESTS)
+        write(self.path("requests.jsonl"), b"".join(self.requests))
         programs = self.path("bin")
         os.mkdir(programs)
         shutil.copy(bench.cleave, programs)
@@ -505,6 +513,35 @@ def loop(bench):
         need(sorted(line.split("\t") for line in done.stdout.decode().splitlines()) == wanted, "it says %s" % done)
 
 
+def openai_batches(bench):
+    """OpenAI batch files"""
+    with kitchen(bench, "OpenAI batch files") as at:
+        at.cook()
+        need(sorted(os.listdir(at.path("openai"))) == ["1.jsonl", "2.jsonl", "3.jsonl"], "there are other files")
+        for k in range(3):
+            need(read(at.path("openai/%d.jsonl" % (k + 1))) == b"".join(at.requests[50000 * k:50000 * (k + 1)]), "batch %d" % k)
+
+
+def anthropic_batches(bench):
+    """Anthropic message batches"""
+    with kitchen(bench, "Anthropic message batches") as at:
+        at.cook()
+        names = sorted(os.listdir(at.path("anthropic")))
+        batches = [json.loads(read(at.path("anthropic/" + name))) for name in names]
+        need([len(batch["requests"]) for batch in batches] == [100000, 20000], "the batches have other sizes")
+        found = [request for batch in batches for request in batch["requests"]]
+        need(found == [json.loads(request) for request in at.requests], "the requests are others")
+
+
+def hugging_face_shards(bench):
+    """Hugging Face shards"""
+    with kitchen(bench, "Hugging Face shards") as at:
+        at.cook()
+        names = ["train-%05d-of-00008.jsonl.gz" % k for k in range(8)]
+        need(sorted(os.listdir(at.path("data"))) == names, "there are other files")
+        need(b"".join(unzip(at.path("data/" + name)) for name in names) == b"".join(at.requests), "the lines are others")
+
+
 CHECKS = [
     # pieces.md
     loop, compressed_pieces, dd, tail_and_head, shared_blocks,
@@ -519,6 +556,8 @@ CHECKS = [
     # batch.md
     gnu_parallel, xargs, make, slurm, python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark,
     ranges_by_parallel, ranges_by_slurm, ranges_by_ray,
+    # json_lines.md
+    openai_batches, anthropic_batches, hugging_face_shards,
     # verify.md
     manifest_check,
     # vendor.md
@@ -534,7 +573,7 @@ MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",)
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
            "Partitions in Spark": ("pyspark",), "Ranges with Ray": ("ray",)}
 RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
-                    r"|sales|regions)$")
+                    r"|sales|regions|openai|data)$")
 
 
 def expect_failure(at, command):
@@ -559,6 +598,7 @@ def missing_input(bench):
         with kitchen(bench, heading) as at:
             os.unlink(at.path("big.csv"))
             os.unlink(at.path("sales.csv"))
+            os.unlink(at.path("requests.jsonl"))
             for _, name, text in at.blocks:
                 if name:
                     write(at.path(name), text.encode())

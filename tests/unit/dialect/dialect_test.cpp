@@ -213,9 +213,31 @@ TEST(SniffDoubt, FindsRecordsThatEndWithoutALineBreak) {
 TEST(SniffDoubt, FindsJsonLines) {
     EXPECT_EQ(doubt_about("{\"k\": 1}\n{\"k\": 2}\n"), DialectDoubt::kJsonLines);
     EXPECT_EQ(doubt_about("\r\n { } \r\n"), DialectDoubt::kJsonLines);
-    for (const std::string_view text : {"", "{", "{\n\"k\": 1}\n", "{k},l\n", "{k}\n", "l,{\"k\": 1}\n"}) {
-        EXPECT_NE(doubt_about(text), DialectDoubt::kJsonLines) << shown(text);
+    EXPECT_EQ(doubt_about("\xEF\xBB\xBF{\"k\": 1}\n{\"k\": }\n"), DialectDoubt::kJsonLines);
+    EXPECT_EQ(doubt_about("[1]\n[2]\n"), DialectDoubt::kJsonLines);
+    EXPECT_EQ(doubt_about("[\"a, b\"]\r\n[2]"), DialectDoubt::kJsonLines);
+    for (const std::string_view text : {"[]", "[{\"k\": 1}]\n", "[\n1,\n2]\n", "[{\"k\": 1},\n {\"k\": 2}]\n\n"}) {
+        EXPECT_EQ(doubt_about(text), DialectDoubt::kJsonArray) << shown(text);
     }
+    for (const std::string_view text : {"{\n\"k\": 1}\n", "{\"k\":\r\n1}", "{\"k\":\n1}\n{\"k\":\n2}\n"}) {
+        EXPECT_EQ(doubt_about(text), DialectDoubt::kJsonText) << shown(text);
+    }
+    for (const std::string_view text : {"", "{", "[", "{k},l\n", "{k}\n", "l,{\"k\": 1}\n", "[id],[name]\n1,2\n",
+                                        "[1],[2]\n1,2\n", "{},{}\n1,2\n", "[1] \"a\"\n", "{\"k\": 1", "[1,\n"}) {
+        for (const DialectDoubt doubt : {DialectDoubt::kJsonLines, DialectDoubt::kJsonArray, DialectDoubt::kJsonText}) {
+            EXPECT_NE(doubt_about(text), doubt) << shown(text);
+        }
+    }
+    // The first value is longer than the head.
+    const std::string item = R"({"key": "value, and more"},)";
+    for (const char* line_end : {"", "\n"}) {
+        std::string array = "[";
+        while (array.size() < kSniffSize) array += item + line_end;
+        EXPECT_EQ(doubt_about(array), DialectDoubt::kJsonArray);
+        EXPECT_EQ(doubt_about("{\"k\":" + array), *line_end == 0 ? DialectDoubt::kJsonLines : DialectDoubt::kJsonText);
+    }
+    EXPECT_EQ(doubt_about("{k," + std::string(kSniffSize, 'a')), DialectDoubt::kNone);
+    EXPECT_EQ(doubt_about("[k]," + std::string(kSniffSize, 'a')), DialectDoubt::kNone);
     DialectOptions wanted;
     wanted.dialect.quote.reset();
     EXPECT_EQ(sniff("{\"k\": 1}\n", "in.csv", wanted).doubt, DialectDoubt::kNone);

@@ -1,0 +1,129 @@
+#include "json/json_string.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bits.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
+constexpr std::uint64_t kTops = 0x8080'8080'8080'8080;
+
+// The lowest bit set marks the first byte of the eight that is not plain text. Bits above it may be wrong, because a
+// subtraction borrows from the bytes above.
+std::uint64_t special_bytes(std::uint64_t eight) {
+    const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kTops; };
+    const std::uint64_t controls = (eight - kOnes * ' ') & ~eight & kTops;
+    return zeros(eight ^ (kOnes * '"')) | zeros(eight ^ (kOnes * '\\')) | controls | (eight & kTops);
+}
+
+bool is_plain(std::uint8_t byte) { return byte >= ' ' && byte < 0x80 && byte != '"' && byte != '\\'; }
+
+constexpr unsigned kNoDigit = 16;
+
+unsigned hex_digit(std::uint8_t byte) {
+    if (byte >= '0' && byte <= '9') return byte - unsigned{'0'};
+    const unsigned letter = byte | 0x20U;
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : kNoDigit;
+}
+
+// The number in \uXXXX, whose backslash is at `at`.
+unsigned code_unit(const std::uint8_t* at) {
+    return hex_digit(at[2]) << 12U | hex_digit(at[3]) << 8U | hex_digit(at[4]) << 4U | hex_digit(at[5]);
+}
+
+constexpr std::ptrdiff_t kUnitSize = 6;  // of \uXXXX
+
+bool is_surrogate(unsigned unit, unsigned first) { return (unit & 0xFC00U) == first; }
+
+// A character of a string. Any other bytes than an escape sequence are passed on one by one.
+struct Decoded {
+    std::array<std::uint8_t, 4> bytes;
+    std::uint8_t size;           // of the text
+    const std::uint8_t* behind;  // the byte after what stands for it
+};
+
+std::uint8_t low_bits(std::uint32_t code, unsigned shift) {
+    return static_cast<std::uint8_t>(0x80U | (code >> shift & 0x3FU));
+}
+
+Decoded encoded(std::uint32_t code, const std::uint8_t* behind) {
+    const auto lead = [&](unsigned mark, unsigned shift) { return static_cast<std::uint8_t>(mark | code >> shift); };
+    if (code < 0x80) return {{lead(0, 0)}, 1, behind};
+    if (code < 0x800) return {{lead(0xC0, 6), low_bits(code, 0)}, 2, behind};
+    if (code < 0x1'0000) return {{lead(0xE0, 12), low_bits(code, 6), low_bits(code, 0)}, 3, behind};
+    return {{lead(0xF0, 18), low_bits(code, 12), low_bits(code, 6), low_bits(code, 0)}, 4, behind};
+}
+
+Decoded next_of(const std::uint8_t* at, const std::uint8_t* end) {
+    if (*at != '\\') return {{*at}, 1, at + 1};
+    switch (at[1]) {
+        case 'b': return {{'\b'}, 1, at + 2};
+        case 'f': return {{'\f'}, 1, at + 2};
+        case 'n': return {{'\n'}, 1, at + 2};
+        case 'r': return {{'\r'}, 1, at + 2};
+        case 't': return {{'\t'}, 1, at + 2};
+        case 'u': break;
+        default: return {{at[1]}, 1, at + 2};
+    }
+    const unsigned unit = code_unit(at);
+    const std::uint8_t* const next = at + kUnitSize;
+    const bool has_next = end - next >= kUnitSize && next[0] == '\\' && next[1] == 'u';
+    if (is_surrogate(unit, 0xD800) && has_next && is_surrogate(code_unit(next), 0xDC00)) {
+        const std::uint32_t code = 0x1'0000U + ((unit & 0x3FFU) << 10U | (code_unit(next) & 0x3FFU));
+        return encoded(code, next + kUnitSize);
+    }
+    return encoded(unit, next);
+}
+
+}  // namespace
+
+const std::uint8_t* skip_plain_text(const std::uint8_t* at, const std::uint8_t* end) {
+    for (std::uint64_t eight = 0; end - at >= static_cast<std::ptrdiff_t>(sizeof eight); at += sizeof eight) {
+        std::memcpy(&eight, at, sizeof eight);
+        const std::uint64_t special = special_bytes(eight);
+        if (special != 0) return at + first_bit(special) / 8;
+    }
+    while (at != end && is_plain(*at)) ++at;
+    return at;
+}
+
+const std::uint8_t* skip_escape(const std::uint8_t* at, const std::uint8_t* end) {
+    if (end - at < 2) return nullptr;
+    if (at[1] != 'u') {
+        const bool is_known = std::string_view("\"\\/bfnrt").find(static_cast<char>(at[1])) != std::string_view::npos;
+        return is_known ? at + 2 : nullptr;
+    }
+    if (end - at < kUnitSize) return nullptr;
+    const bool is_unit = std::all_of(at + 2, at + kUnitSize, [](std::uint8_t c) { return hex_digit(c) != kNoDigit; });
+    return is_unit ? at + kUnitSize : nullptr;
+}
+
+std::uint64_t write_json_text(const std::uint8_t* at, const std::uint8_t* end, std::uint8_t* out) {
+    const std::uint8_t* const begin = out;
+    while (at != end) {
+        const Decoded next = next_of(at, end);
+        out = std::copy_n(next.bytes.begin(), next.size, out);
+        at = next.behind;
+    }
+    return static_cast<std::uint64_t>(out - begin);
+}
+
+bool is_json_text(const std::uint8_t* at, const std::uint8_t* end, std::string_view text) {
+    const auto size = static_cast<std::size_t>(end - at);
+    if (size < text.size()) return false;
+    if (size == 0 || std::memchr(at, '\\', size) == nullptr)
+        return size == text.size() && (size == 0 || std::memcmp(at, text.data(), size) == 0);
+    while (at != end) {
+        const Decoded next = next_of(at, end);
+        const std::string_view bytes(reinterpret_cast<const char*>(next.bytes.data()), next.size);
+        if (!text.starts_with(bytes)) return false;
+        text.remove_prefix(bytes.size());
+        at = next.behind;
+    }
+    return text.empty();
+}
+
+}  // namespace cleave

@@ -1,0 +1,83 @@
+#include "keys/json_key.h"
+
+#include <cstring>
+#include <string>
+
+#include "cleave/error.h"
+#include "json/json_string.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kStops = ".[]";
+
+std::uint64_t parse_index(RuleScanner& scanner) {
+    scanner.accept("[");
+    const std::uint64_t index = scanner.digits();
+    if (!scanner.at_text("]")) scanner.expected("']' after the number");
+    scanner.accept("]");
+    return index;
+}
+
+bool is_string(Value raw) { return raw.size > 0 && *raw.data == '"'; }
+
+}  // namespace
+
+JsonPath parse_json_path(RuleScanner& scanner) {
+    const std::size_t place = scanner.place();
+    if (!scanner.next_is(".")) {
+        scanner.fail("in JSON Lines, a key is named by a path that begins with '.', such as .id or .user.country",
+                     place);
+    }
+    JsonPath path;
+    bool is_first = true;
+    while (scanner.at_text(".") || scanner.at_text("[")) {
+        if (scanner.at_text("[")) {
+            path.emplace_back(parse_index(scanner));
+        } else {
+            scanner.accept(".");
+            if (scanner.at_text("\"")) {
+                path.emplace_back(scanner.quoted());
+            } else if (const std::string_view name = scanner.part(kStops); !name.empty()) {
+                path.emplace_back(std::string(name));
+            } else if (!is_first || scanner.at_text(".")) {
+                scanner.expected("a key after '.'");
+            }
+        }
+        is_first = false;
+    }
+    return path;
+}
+
+Value raw_json_value(const JsonPath& path, const std::string& name, const RecordBlock& block, std::size_t record) {
+    const std::uint8_t* const begin = block.bytes.data() + block.rows[record].begin;
+    const std::uint8_t* end = block.bytes.data() + block.rows[record + 1].begin;
+    while (end != begin && skip_json_blanks(end - 1, end) == end) --end;  // so that a fault at the end is in this line
+    const auto place_of = [&](const std::uint8_t* at) {
+        return Place{block.place.offset + static_cast<std::uint64_t>(at - block.bytes.data()),
+                     block.place.record + record};
+    };
+    if (begin == end) return {nullptr, 0};
+    const JsonFound found = find_json(path, begin, end);
+    if (found.fault)
+        throw InputError(std::string("a line is not JSON: ") + found.fault->what, place_of(found.fault->at));
+    if (!found.kind || *found.kind == JsonKind::kNull) return {nullptr, 0};
+    if (*found.kind == JsonKind::kObject || *found.kind == JsonKind::kArray) {
+        const bool is_object = *found.kind == JsonKind::kObject;
+        throw InputError("the value of " + name + " is " + (is_object ? "an object" : "an array") +
+                             "; give the path of a value in it",
+                         place_of(found.bytes.data()));
+    }
+    return {found.bytes.data(), found.bytes.size()};
+}
+
+bool view_json_value(Value raw, Value& value) {
+    value = is_string(raw) ? Value{raw.data + 1, raw.size - 2} : raw;
+    return !is_string(raw) || value.size == 0 || std::memchr(value.data, '\\', value.size) == nullptr;
+}
+
+std::uint64_t write_json_value(Value raw, std::uint8_t* out) {
+    return write_json_text(raw.data + 1, raw.data + raw.size - 1, out);
+}
+
+}  // namespace cleave
