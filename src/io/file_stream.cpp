@@ -18,9 +18,10 @@ namespace {
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
 
 // Decoding on several threads takes more work in total, most of it for what is decoded: for a file that shrinks to a
-// tenth, twice as much. With fewer threads than this, it is not worth it if decoded bytes are many times the others.
+// tenth, twice as much. It is not worth it if decoded bytes are this many times the compressed ones.
 constexpr unsigned kManyThreads = 4;
-constexpr double kHighRatio = 6;
+constexpr double kHighRatio = 6;   // with fewer threads
+constexpr double kHugeRatio = 40;  // with any number: writing the decoded bytes takes most of the time
 
 // Compressed bytes that are decoded in less time than it takes to start threads.
 constexpr std::size_t kLeastForThreads = std::size_t{512} << 10;
@@ -160,7 +161,8 @@ std::span<const std::uint8_t> FileStream::decode_next() {
 void FileStream::use_threads_for_gzip() {
     if (!decoder_->reads_gzip_in_order() || following_ != Following::kReady || threads_ < 2) return;
     const auto taken = static_cast<double>(consumed_ - compressed_.size());
-    if (threads_ < kManyThreads && kHighRatio * taken < static_cast<double>(decoded_)) return;
+    const double most = threads_ < kManyThreads ? kHighRatio : kHugeRatio;
+    if (most * taken < static_cast<double>(decoded_)) return;
     if (std::cmp_less(source_.status.st_size - static_cast<off_t>(source_.offset), kLeastForThreads)) return;
     gzip_at_ = consumed_ - compressed_.size();
     gzip_ = std::make_unique<ParallelGzip>(
