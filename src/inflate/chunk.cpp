@@ -9,9 +9,6 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kSymbolRoom = kWindow + ChunkRoom::kMost + Room<std::uint16_t>::kSlack;
-constexpr std::size_t kByteRoom = ChunkRoom::kMost + Room<std::uint8_t>::kSlack;
-
 // A wrong guess shows within a few blocks; what is wrong after more is damage.
 constexpr unsigned kProofBlocks = 3;
 
@@ -109,31 +106,36 @@ std::uint64_t pack(std::uint64_t four) noexcept {
 
 }  // namespace
 
-Room<std::uint16_t> ChunkRoom::symbol_room() {
-    if (!symbols_) {
-        symbols_ = std::make_unique_for_overwrite<std::uint16_t[]>(kSymbolRoom);
+Room<std::uint16_t> ChunkRoom::symbol_room(std::size_t most) {
+    if (!symbols_ || most > most_symbols_) {
+        symbols_ = std::make_unique_for_overwrite<std::uint16_t[]>(kWindow + most + Room<std::uint16_t>::kSlack);
+        most_symbols_ = most;
         std::iota(symbols_.get(), symbols_.get() + kWindow, std::uint16_t{256});
     }
     std::uint16_t* const start = symbols_.get() + kWindow;
-    return {start, start + kMost, symbols_.get()};
+    return {start, start + most, symbols_.get()};
 }
 
-Room<std::uint8_t> ChunkRoom::byte_room() {
-    if (!bytes_) bytes_ = std::make_unique_for_overwrite<std::uint8_t[]>(kByteRoom);
-    return {bytes_.get(), bytes_.get() + kMost, bytes_.get()};
+Room<std::uint8_t> ChunkRoom::byte_room(std::size_t most) {
+    if (!bytes_ || most > most_bytes_) {
+        bytes_ = std::make_unique_for_overwrite<std::uint8_t[]>(most + Room<std::uint8_t>::kSlack);
+        most_bytes_ = most;
+    }
+    return {bytes_.get(), bytes_.get() + most, bytes_.get()};
 }
 
 std::optional<Chunk> decode_chunk(std::span<const std::uint8_t> bytes, std::size_t size, ChunkRoom& room) {
     BlockFinder finder(bytes);
     BlockDecoder decoder;
     const std::uint64_t end = std::uint64_t{size} * 8;
+    const std::size_t most = std::min(ChunkRoom::kMost, size * ChunkRoom::kMostTimes);
     std::optional<BlockStart> start = finder.find(0, end);
     while (start) {
         Chunk chunk;
         const Attempt attempt =
             start->kind == BlockStart::Kind::kMember
-                ? Run<std::uint8_t>(bytes, size, finder, decoder).decode(*start, room.byte_room(), chunk)
-                : Run<std::uint16_t>(bytes, size, finder, decoder).decode(*start, room.symbol_room(), chunk);
+                ? Run<std::uint8_t>(bytes, size, finder, decoder).decode(*start, room.byte_room(most), chunk)
+                : Run<std::uint16_t>(bytes, size, finder, decoder).decode(*start, room.symbol_room(most), chunk);
         if (attempt == Attempt::kDone) return chunk;
         if (attempt == Attempt::kNothing) break;
         start = finder.find(start->bit + 1, end);

@@ -46,21 +46,24 @@ struct Chunk {
 // Room for a chunk, which may be used again for another one. Pages that are not written to cost nothing.
 class ChunkRoom {
 public:
-    // A chunk that would be longer, decoded, ends early.
+    // A chunk that would be longer, decoded, ends early: bytes, and how many times the compressed ones.
     static constexpr std::size_t kMost = std::size_t{16} << 20;
+    static constexpr std::size_t kMostTimes = 64;
 
     // The symbols of a chunk that does not begin with a member.
     std::span<const std::uint16_t> symbols(const Chunk& chunk) const { return {symbols_.get() + kWindow, chunk.size}; }
     // The bytes of a chunk: decoded, or to be filled with those that the symbols stand for. Throws std::bad_alloc.
-    std::span<std::uint8_t> bytes(const Chunk& chunk) { return {byte_room().next, chunk.size}; }
+    std::span<std::uint8_t> bytes(const Chunk& chunk) { return {byte_room(chunk.size).next, chunk.size}; }
 
-    // Throw std::bad_alloc.
-    Room<std::uint16_t> symbol_room();
-    Room<std::uint8_t> byte_room();
+    // Room for that many units. What the other kind of room holds stays. Throw std::bad_alloc.
+    Room<std::uint16_t> symbol_room(std::size_t most);
+    Room<std::uint8_t> byte_room(std::size_t most);
 
 private:
     std::unique_ptr<std::uint16_t[]> symbols_;
     std::unique_ptr<std::uint8_t[]> bytes_;
+    std::size_t most_symbols_ = 0;
+    std::size_t most_bytes_ = 0;
 };
 
 // Decodes from the first plausible start in the first `size` of the compressed `bytes` to the first plausible start

@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// A stream of one or more consecutive frames (zstd, lz4) or streams (xz, bzip2), or one zip archive. For one thread at a
-// time.
+// A stream of one or more consecutive frames (zstd, lz4) or streams (xz, bzip2), or one zip archive. For one thread at
+// a time.
 class Decoder {
 public:
     Decoder() = default;

@@ -72,7 +72,7 @@ private:
     std::uint64_t decoded_ = 0;                  // bytes returned by the decoder
     std::uint64_t gzip_at_ = 0;                  // the compressed byte at which the next one takes over
     std::unique_ptr<ParallelGzip> gzip_;
-    std::optional<Utf16Decoder> converter_;      // of what has been read and decoded
+    std::optional<Utf16Decoder> converter_;  // of what has been read and decoded
 };
 
 }  // namespace cleave
