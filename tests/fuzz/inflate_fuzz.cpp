@@ -37,7 +37,7 @@ Case make_case(Choices& choices) {
 std::string make_stream(const Case& made, Choices& choices) {
     if (made.seed == 0) return choices.text(4096);
     Random random(made.seed);
-    std::string stream = some_gzip(random, 60'000);
+    std::string stream = some_gzip(random, 20'000);
     if (made.flipped > 0 && !stream.empty()) {
         const std::size_t bit = made.flipped % (stream.size() * 8);
         stream[bit / 8] = static_cast<char>(stream[bit / 8] ^ 1 << bit % 8);
