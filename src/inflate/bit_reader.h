@@ -12,7 +12,7 @@ namespace cleave {
 // Loads 8 bytes, the first of them into the lowest bits.
 inline std::uint64_t load_bits(const std::uint8_t* from) noexcept {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-    std::uint64_t bits;
+    std::uint64_t bits = 0;
     std::memcpy(&bits, from, sizeof bits);
     return bits;
 }

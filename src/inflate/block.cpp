@@ -49,6 +49,54 @@ inline void copy_match(Unit* to, std::size_t distance, std::size_t size) noexcep
     } while (to < end);
 }
 
+constexpr std::size_t kMostLiterals = 286;
+constexpr std::size_t kMostDistances = 30;
+using Lengths = std::array<std::uint8_t, kMostLiterals + kMostDistances>;
+
+// Takes a code that is not a literal, with its extra bits.
+Decoded take_value(BitReader& in, Code code, std::size_t& value) noexcept {
+    if (code.code_bits() > in.count()) return Decoded::kNeedsInput;
+    if (code.kind() == Code::Kind::kInvalid) return Decoded::kBad;
+    if (code.bits() > in.count()) return Decoded::kNeedsInput;
+    value = code.value_with_extra(in.held());
+    in.drop(code.bits());
+    return Decoded::kAll;
+}
+
+Decoded read_length_codes(BitReader& in, std::size_t count, LengthCodes& codes) noexcept {
+    constexpr std::array<std::uint8_t, LengthCodes::kSymbols> kOrder = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                                                        11, 4,  12, 3, 13, 2, 14, 1, 15};
+    std::array<std::uint8_t, LengthCodes::kSymbols> lengths{};
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!in.has(3)) return Decoded::kNeedsInput;
+        lengths[kOrder[i]] = static_cast<std::uint8_t>(in.take(3));
+    }
+    return codes.build(lengths) ? Decoded::kAll : Decoded::kBad;
+}
+
+Decoded read_lengths(BitReader& in, const LengthCodes& codes, std::span<std::uint8_t> lengths) noexcept {
+    for (std::size_t i = 0; i < lengths.size();) {
+        in.has(LengthCodes::kMaxBits + 7);
+        const auto [symbol, bits] = codes.look_up(in.held());
+        if (in.count() < bits) return Decoded::kNeedsInput;
+        if (symbol < 16) {
+            in.drop(bits);
+            lengths[i++] = symbol;
+            continue;
+        }
+        const unsigned extra = symbol == 16 ? 2 : symbol == 17 ? 3 : 7;
+        if (in.count() < bits + extra) return Decoded::kNeedsInput;
+        in.drop(bits);
+        if (symbol == 16 && i == 0) return Decoded::kBad;
+        const std::uint8_t length = symbol == 16 ? lengths[i - 1] : 0;
+        const std::size_t repeats = in.take(extra) + (symbol == 18 ? 11 : 3);
+        if (repeats > lengths.size() - i) return Decoded::kBad;
+        std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeats, length);
+        i += repeats;
+    }
+    return Decoded::kAll;
+}
+
 }  // namespace
 
 // The order in which things are found to be wrong is that of zlib's inflate().
@@ -83,49 +131,19 @@ Decoded BlockDecoder::read_head(BitReader& in) noexcept {
 
 // RFC 1951, section 3.2.7.
 Decoded BlockDecoder::read_dynamic(BitReader& in) noexcept {
-    constexpr std::array<std::uint8_t, LengthCodes::kSymbols> kOrder = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                                                        11, 4,  12, 3, 13, 2, 14, 1, 15};
-    constexpr std::size_t kMostLiterals = 286;
-    constexpr std::size_t kMostDistances = 30;
-
+    constexpr std::size_t kEndOfBlock = 256;
     if (!in.has(14)) return Decoded::kNeedsInput;
     const std::size_t literals = in.take(5) + 257;
     const std::size_t distances = in.take(5) + 1;
     const std::size_t length_codes = in.take(4) + 4;
     if (literals > kMostLiterals || distances > kMostDistances) return Decoded::kBad;
-    std::array<std::uint8_t, LengthCodes::kSymbols> length_lengths{};
-    for (std::size_t i = 0; i < length_codes; ++i) {
-        if (!in.has(3)) return Decoded::kNeedsInput;
-        length_lengths[kOrder[i]] = static_cast<std::uint8_t>(in.take(3));
-    }
-    LengthCodes length_table;
-    if (!length_table.build(length_lengths)) return Decoded::kBad;
-
-    std::array<std::uint8_t, kMostLiterals + kMostDistances> lengths;
-    const std::size_t count = literals + distances;
-    for (std::size_t i = 0; i < count;) {
-        in.has(LengthCodes::kMaxBits + 7);
-        const auto [symbol, bits] = length_table.look_up(in.held());
-        if (in.count() < bits) return Decoded::kNeedsInput;
-        if (symbol < 16) {
-            in.drop(bits);
-            lengths[i++] = symbol;
-            continue;
-        }
-        const unsigned extra = symbol == 16 ? 2 : symbol == 17 ? 3 : 7;
-        if (in.count() < bits + extra) return Decoded::kNeedsInput;
-        in.drop(bits);
-        if (symbol == 16 && i == 0) return Decoded::kBad;
-        const std::uint8_t length = symbol == 16 ? lengths[i - 1] : 0;
-        const std::size_t repeats = in.take(extra) + (symbol == 18 ? 11 : 3);
-        if (repeats > count - i) return Decoded::kBad;
-        std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeats, length);
-        i += repeats;
-    }
-    constexpr std::size_t kEndOfBlock = 256;
-    if (lengths[kEndOfBlock] == 0) return Decoded::kBad;
-    const std::span<const std::uint8_t> all = lengths;
-    return codes_.build(all.first(literals), all.subspan(literals, distances)) ? Decoded::kAll : Decoded::kBad;
+    LengthCodes codes;
+    if (const Decoded result = read_length_codes(in, length_codes, codes); result != Decoded::kAll) return result;
+    Lengths lengths;
+    const auto all = std::span(lengths).first(literals + distances);
+    if (const Decoded result = read_lengths(in, codes, all); result != Decoded::kAll) return result;
+    if (all[kEndOfBlock] == 0) return Decoded::kBad;
+    return codes_.build(all.first(literals), all.subspan(literals)) ? Decoded::kAll : Decoded::kBad;
 }
 
 template <class Unit>
@@ -149,90 +167,79 @@ Decoded BlockDecoder::copy_stored(BitReader& in, Room<Unit>& room) noexcept {
     return size == space ? Decoded::kNeedsRoom : Decoded::kNeedsInput;
 }
 
+// The state of decode_fast(), which a compiler keeps in registers.
+template <class Unit>
+struct BlockDecoder::Run {
+    BitReader in;
+    Unit* next;
+    const Unit* const first;
+
+    void take_literals(Code code) noexcept {
+        put(next, code.literal_bytes());
+        next += code.literal_count();
+        in.drop(code.bits());
+    }
+
+    // Copies the match that begins with `code`, a length. Returns false, and stays before it, if it is corrupt.
+    bool take_match(Code code, const DistanceTable& distances) noexcept {
+        const unsigned taken = code.bits();
+        const std::size_t size = code.value_with_extra(in.held());
+        in.drop(code.bits());
+        in.fill_fast();
+        code = distances.look_up(in.held());
+        if (code.kind() == Code::Kind::kTable) code = distances.look_up_second(code, in.held());
+        const bool is_distance = code.kind() == Code::Kind::kBase;
+        const std::size_t distance = is_distance ? code.value_with_extra(in.held()) : SIZE_MAX;
+        if (distance > static_cast<std::size_t>(next - first)) {
+            in.seek(in.bit() - taken);
+            return false;
+        }
+        in.drop(code.bits());
+        copy_match(next, distance, size);
+        next += size;
+        return true;
+    }
+};
+
 // Returns false if the input is about to end, which needs more care.
 //
-// A turn takes at most 24 bits of literals before it looks up a length; then 20 bits of the length leave 12 of the 56
+// A turn takes at most 22 bits of literals before it looks up a length; then 20 bits of the length leave 14 of the 56
 // that were filled, which is too few for the 28 bits of a distance.
 template <class Unit>
 bool BlockDecoder::decode_fast(BitReader& in, Room<Unit>& room, Decoded& result) const noexcept {
-    BitReader reader = in;
-    Unit* next = room.next;
-    const Unit* const end = room.end;
-    const Unit* const first = room.first;
-    bool is_done = true;
+    Run<Unit> run{in, room.next, room.first};
+    const auto stop = [&](Decoded why, bool is_done = true) {
+        result = why;
+        in = run.in;
+        room.next = run.next;
+        return is_done;
+    };
     for (;;) {
-        if (next >= end) {
-            result = Decoded::kNeedsRoom;
-            break;
-        }
-        if (!reader.can_fill_fast_twice()) {
-            is_done = false;
-            break;
-        }
-        reader.fill_fast();
-        Code code = codes_.look_up(reader.held());
-        const auto take_literals = [&] {
-            put(next, code.literal_bytes());
-            next += code.literal_count();
-            reader.drop(code.bits());
-        };
+        if (run.next >= room.end) return stop(Decoded::kNeedsRoom);
+        if (!run.in.can_fill_fast_twice()) return stop(Decoded::kNeedsInput, false);
+        run.in.fill_fast();
+        Code code = codes_.look_up(run.in.held());
         if (code.literal_count() > 0) {
-            take_literals();
-            code = codes_.look_up(reader.held());
+            run.take_literals(code);
+            code = codes_.look_up(run.in.held());
             if (code.literal_count() > 0) {
-                take_literals();
-                code = codes_.look_up(reader.held());
-                if (code.literal_count() > 0) {
-                    take_literals();
-                    continue;
-                }
+                run.take_literals(code);
+                code = codes_.look_up(run.in.held());
             }
         }
-        if (code.kind() != Code::Kind::kLength) {
-            if (code.kind() == Code::Kind::kTable) {
-                code = codes_.singles().look_up_second(code, reader.held());
-                if (code.literal_count() > 0) {
-                    take_literals();
-                    continue;
-                }
-            }
-            if (code.kind() == Code::Kind::kEnd) {
-                reader.drop(code.bits());
-                result = Decoded::kAll;
-                break;
-            }
-            if (code.kind() != Code::Kind::kLength) {
-                result = Decoded::kBad;
-                break;
-            }
+        if (code.literal_count() == 0 && code.kind() == Code::Kind::kTable)
+            code = codes_.singles().look_up_second(code, run.in.held());
+        if (code.literal_count() > 0) {
+            run.take_literals(code);
+        } else if (code.kind() == Code::Kind::kBase) {
+            if (!run.take_match(code, codes_.distances())) return stop(Decoded::kBad);
+        } else if (code.kind() == Code::Kind::kEnd) {
+            run.in.drop(code.bits());
+            return stop(Decoded::kAll);
+        } else {
+            return stop(Decoded::kBad);
         }
-        const std::size_t size = code.value_with_extra(reader.held());
-        unsigned taken = code.bits();
-        reader.drop(code.bits());
-        reader.fill_fast();
-        code = codes_.distances().look_up(reader.held());
-        if (code.kind() != Code::Kind::kDistance) {
-            if (code.kind() == Code::Kind::kTable) code = codes_.distances().look_up_second(code, reader.held());
-            if (code.kind() != Code::Kind::kDistance) {
-                reader.seek(reader.bit() - taken);
-                result = Decoded::kBad;
-                break;
-            }
-        }
-        const std::size_t distance = code.value_with_extra(reader.held());
-        taken += code.bits();
-        reader.drop(code.bits());
-        if (distance > static_cast<std::size_t>(next - first)) {
-            reader.seek(reader.bit() - taken);
-            result = Decoded::kBad;
-            break;
-        }
-        copy_match(next, distance, size);
-        next += size;
     }
-    in = reader;
-    room.next = next;
-    return is_done;
 }
 
 // One symbol at a time, each only if all its bits are there.
@@ -245,35 +252,35 @@ Decoded BlockDecoder::decode_slowly(BitReader& in, Room<Unit>& room) const noexc
         Code code = codes_.singles().look_up(reader.held());
         if (code.literal_count() == 0 && code.kind() == Code::Kind::kTable)
             code = codes_.singles().look_up_second(code, reader.held());
-        const bool has_code = (code.literal_count() > 0 ? code.bits() : code.code_bits()) <= reader.count();
-        if (!has_code) return Decoded::kNeedsInput;
         if (code.literal_count() > 0) {
+            if (code.bits() > reader.count()) return Decoded::kNeedsInput;
             *room.next++ = static_cast<Unit>(code.literal_bytes());
             reader.drop(code.bits());
-            in = reader;
-            continue;
+        } else {
+            std::size_t size = 0;
+            if (const Decoded result = take_value(reader, code, size); result != Decoded::kAll) return result;
+            if (code.kind() == Code::Kind::kEnd) {
+                in = reader;
+                return Decoded::kAll;
+            }
+            if (const Decoded result = copy_match_slowly(reader, room, size); result != Decoded::kAll) return result;
         }
-        if (code.kind() == Code::Kind::kInvalid) return Decoded::kBad;
-        if (code.bits() > reader.count()) return Decoded::kNeedsInput;
-        const std::size_t size = code.value_with_extra(reader.held());
-        reader.drop(code.bits());
-        if (code.kind() == Code::Kind::kEnd) {
-            in = reader;
-            return Decoded::kAll;
-        }
-        reader.fill();
-        code = codes_.distances().look_up(reader.held());
-        if (code.kind() == Code::Kind::kTable) code = codes_.distances().look_up_second(code, reader.held());
-        if (code.code_bits() > reader.count()) return Decoded::kNeedsInput;
-        if (code.kind() == Code::Kind::kInvalid) return Decoded::kBad;
-        if (code.bits() > reader.count()) return Decoded::kNeedsInput;
-        const std::size_t distance = code.value_with_extra(reader.held());
-        reader.drop(code.bits());
-        if (distance > static_cast<std::size_t>(room.next - room.first)) return Decoded::kBad;
-        copy_match(room.next, distance, size);
-        room.next += size;
         in = reader;
     }
+}
+
+// Takes what is left of a match whose length was read.
+template <class Unit>
+Decoded BlockDecoder::copy_match_slowly(BitReader& in, Room<Unit>& room, std::size_t size) const noexcept {
+    in.fill();
+    Code code = codes_.distances().look_up(in.held());
+    if (code.kind() == Code::Kind::kTable) code = codes_.distances().look_up_second(code, in.held());
+    std::size_t distance = 0;
+    if (const Decoded result = take_value(in, code, distance); result != Decoded::kAll) return result;
+    if (distance > static_cast<std::size_t>(room.next - room.first)) return Decoded::kBad;
+    copy_match(room.next, distance, size);
+    room.next += size;
+    return Decoded::kAll;
 }
 
 template Decoded BlockDecoder::decode(BitReader&, Room<std::uint8_t>&) noexcept;

@@ -55,6 +55,9 @@ public:
     Decoded decode(BitReader& in, Room<Unit>& room) noexcept;
 
 private:
+    template <class Unit>
+    struct Run;
+
     Decoded read_dynamic(BitReader& in) noexcept;
     template <class Unit>
     Decoded copy_stored(BitReader& in, Room<Unit>& room) noexcept;
@@ -62,6 +65,8 @@ private:
     bool decode_fast(BitReader& in, Room<Unit>& room, Decoded& result) const noexcept;
     template <class Unit>
     Decoded decode_slowly(BitReader& in, Room<Unit>& room) const noexcept;
+    template <class Unit>
+    Decoded copy_match_slowly(BitReader& in, Room<Unit>& room, std::size_t size) const noexcept;
 
     Kind kind_ = Kind::kStored;
     bool is_last_ = false;

@@ -164,8 +164,7 @@ bool SymbolTable::resolve(std::span<const std::uint16_t> symbols, std::uint8_t* 
     for (; i < symbols.size(); ++i) bytes[i] = bytes_[symbols[i]];
     if (known_ == kWindow) return true;
     const std::size_t first_known = bytes_.size() - known_;
-    return std::none_of(symbols.begin(), symbols.end(),
-                        [&](std::uint16_t symbol) { return symbol >= 256 && symbol < first_known; });
+    return std::ranges::none_of(symbols, [&](std::uint16_t symbol) { return symbol >= 256 && symbol < first_known; });
 }
 
 // Of four symbols, the first of them in the lowest bits.

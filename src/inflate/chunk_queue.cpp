@@ -13,9 +13,8 @@ namespace {
 bool resolve(ChunkSlot& slot) {
     const Chunk& chunk = *slot.chunk;
     const auto bytes = slot.room.bytes(chunk);
-    if (chunk.start.kind != BlockStart::Kind::kMember) {
-        if (!SymbolTable(slot.before.window).resolve(slot.room.symbols(chunk), bytes.data())) return false;
-    }
+    const bool has_symbols = chunk.start.kind != BlockStart::Kind::kMember;
+    if (has_symbols && !SymbolTable(slot.before.window).resolve(slot.room.symbols(chunk), bytes.data())) return false;
     slot.checksums.clear();
     std::size_t at = 0;
     const auto take = [&](std::size_t end) {
@@ -72,13 +71,10 @@ void ChunkQueue::push(std::unique_ptr<ChunkSlot> slot) {
 }
 
 void ChunkQueue::run(const std::stop_token& stop) {
-    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        if (Entry* const entry = next_task()) {
-            work(lock, *entry);
-        } else {
-            changed_.wait(lock, stop);
-        }
+        if (do_task()) continue;
+        MutexLock lock(mutex_);
+        if (next_task() == nullptr) changed_.wait(lock, stop);
     }
 }
 
@@ -91,28 +87,49 @@ ChunkQueue::Entry* ChunkQueue::next_task() {
     return first;
 }
 
-// Entries stay where they are when others are added or removed at the ends of a deque.
-void ChunkQueue::work(MutexLock& lock, Entry& entry) {
-    const bool is_linked = entry.state == State::kLinked;
-    entry.state = is_linked ? State::kResolving : State::kDecoding;
-    ChunkSlot& slot = *entry.slot;
-    lock.unlock();
-    if (is_linked) {
-        resolve_or_leave(slot);
-    } else {
-        decode(slot);
+// Returns false if there is nothing to do. An entry stays where it is when others are added or removed at the ends of a
+// deque, and is not removed while a thread is at work on it.
+bool ChunkQueue::do_task() {
+    Entry* entry = nullptr;
+    bool is_linked = false;
+    {
+        const MutexLock lock(mutex_);
+        entry = next_task();
+        if (entry == nullptr) return false;
+        is_linked = entry->state == State::kLinked;
+        entry->state = is_linked ? State::kResolving : State::kDecoding;
     }
-    lock.lock();
-    entry.state = is_linked ? State::kResolved : State::kDecoded;
+    if (is_linked) {
+        resolve_or_leave(*entry->slot);
+    } else {
+        decode(*entry->slot);
+    }
+    const MutexLock lock(mutex_);
+    entry->state = is_linked ? State::kResolved : State::kDecoded;
     link_decoded();
     changed_.notify_all();
+    return true;
 }
 
-void ChunkQueue::wait(MutexLock& lock) {
-    if (Entry* const entry = next_task()) {
-        work(lock, *entry);
-    } else {
-        changed_.wait(lock);
+bool ChunkQueue::has_reached(Goal goal) const {
+    const State state = slots_.front().state;
+    switch (goal) {
+        case Goal::kDecoded: return state >= State::kDecoded;
+        case Goal::kResolvedOrUnlinked: return state == State::kResolved || (state == State::kDecoded && !link_);
+        case Goal::kNotAtWork: return state != State::kDecoding && state != State::kResolving;
+    }
+    return true;
+}
+
+// Helps meanwhile.
+void ChunkQueue::wait_for(Goal goal) {
+    for (;;) {
+        {
+            MutexLock lock(mutex_);
+            while (!has_reached(goal) && next_task() == nullptr) changed_.wait(lock);
+            if (has_reached(goal)) return;
+        }
+        do_task();
     }
 }
 
@@ -143,7 +160,7 @@ bool ChunkQueue::link(ChunkSlot& slot) {
     window.resize(kept + size);
     if (is_member) {
         const auto bytes = slot.room.bytes(chunk).last(size);
-        std::copy(bytes.begin(), bytes.end(), window.begin() + static_cast<std::ptrdiff_t>(kept));
+        std::ranges::copy(bytes, window.begin() + static_cast<std::ptrdiff_t>(kept));
     } else if (!SymbolTable(link_->window).resolve(slot.room.symbols(chunk).last(size), window.data() + kept)) {
         return false;
     }
@@ -154,20 +171,15 @@ bool ChunkQueue::link(ChunkSlot& slot) {
 }
 
 ChunkSlot* ChunkQueue::wait_for_front() {
-    MutexLock lock(mutex_);
-    Entry& front = slots_.front();
-    while (front.state != State::kResolved) {
-        if (front.state == State::kDecoded && !link_) return nullptr;
-        wait(lock);
-    }
-    return front.slot.get();
+    wait_for(Goal::kResolvedOrUnlinked);
+    const MutexLock lock(mutex_);
+    const Entry& front = slots_.front();
+    return front.state == State::kResolved ? front.slot.get() : nullptr;
 }
 
 const ChunkSlot& ChunkQueue::wait_for_decoded_front() {
-    MutexLock lock(mutex_);
-    Entry& front = slots_.front();
-    while (front.state < State::kDecoded) wait(lock);
-    return *front.slot;
+    wait_for(Goal::kDecoded);
+    return *slots_.front().slot;
 }
 
 bool ChunkQueue::link_front(const ChunkLink& link) {
@@ -180,10 +192,9 @@ bool ChunkQueue::link_front(const ChunkLink& link) {
 }
 
 void ChunkQueue::pop() {
-    MutexLock lock(mutex_);
-    Entry& front = slots_.front();
-    while (front.state == State::kDecoding || front.state == State::kResolving) wait(lock);
-    spares_.push_back(std::move(front.slot));
+    wait_for(Goal::kNotAtWork);
+    const MutexLock lock(mutex_);
+    spares_.push_back(std::move(slots_.front().slot));
     slots_.pop_front();
     if (linked_ > 0) --linked_;
 }

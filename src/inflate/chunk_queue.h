@@ -86,10 +86,14 @@ private:
         State state;
     };
 
+    // What the owner waits for: the state of the first chunk.
+    enum class Goal : std::uint8_t { kDecoded, kResolvedOrUnlinked, kNotAtWork };
+
     void run(const std::stop_token& stop);
+    bool do_task() CLEAVE_EXCLUDES(mutex_);
     Entry* next_task() CLEAVE_REQUIRES(mutex_);
-    void work(MutexLock& lock, Entry& entry) CLEAVE_REQUIRES(mutex_);
-    void wait(MutexLock& lock) CLEAVE_REQUIRES(mutex_);
+    void wait_for(Goal goal) CLEAVE_EXCLUDES(mutex_);
+    bool has_reached(Goal goal) const CLEAVE_REQUIRES(mutex_);
     void link_decoded() CLEAVE_REQUIRES(mutex_);
     bool link(ChunkSlot& slot) CLEAVE_REQUIRES(mutex_);
 

@@ -70,7 +70,7 @@ std::uint64_t BlockFinder::find_dynamic(std::uint64_t first, std::uint64_t end) 
     constexpr std::size_t kLookahead = 24;  // bytes that are loaded for one step
     constexpr unsigned kStep = 48;          // bits
     std::uint64_t bit = first;
-    for (std::size_t byte = static_cast<std::size_t>(first / 8); byte + kLookahead <= bytes_.size() && byte * 8 < end;
+    for (auto byte = static_cast<std::size_t>(first / 8); byte + kLookahead <= bytes_.size() && byte * 8 < end;
          byte += kStep / 8) {
         const std::uint8_t* const at = bytes_.data() + byte;
         std::uint64_t heads = possible_heads(load_bits(at)) & ((std::uint64_t{1} << kStep) - 1);
@@ -90,10 +90,10 @@ std::uint64_t BlockFinder::find_dynamic(std::uint64_t first, std::uint64_t end) 
 // The bit is that of the last place where the block may begin: three bits before the size. zlib fills up with zeros.
 std::uint64_t BlockFinder::find_stored(std::uint64_t first, std::uint64_t end) const noexcept {
     constexpr std::size_t kSizes = 4;
-    for (std::size_t byte = static_cast<std::size_t>((first + 3 + 7) / 8); byte + kSizes <= bytes_.size(); ++byte) {
+    for (auto byte = static_cast<std::size_t>((first + 3 + 7) / 8); byte + kSizes <= bytes_.size(); ++byte) {
         const std::uint64_t bit = byte * 8 - 3;
         if (bit >= end) break;
-        std::uint32_t sizes;
+        std::uint32_t sizes = 0;
         std::memcpy(&sizes, bytes_.data() + byte, sizeof sizes);
         if (((sizes >> 16) ^ (sizes & 0xFFFF)) == 0xFFFF && bytes_[byte - 1] >> 5 == 0) return bit;
     }

@@ -26,7 +26,7 @@ GzipReader::GzipReader(const GzipPlace& place, std::span<const std::uint8_t> win
     assert(window.size() >= std::min<std::uint64_t>(kWindow, size_));
     std::uint8_t* const start = buffer_.grow(kBuffer).data() + kWindow;
     const auto last = window.last(std::min(window.size(), kWindow));
-    std::copy(last.begin(), last.end(), start - last.size());
+    std::ranges::copy(last, start - last.size());
     end_ = noted_ = start;
 }
 
@@ -104,7 +104,7 @@ Decoded GzipReader::begin_member(std::span<const std::uint8_t>& from) {
 }
 
 Decoded GzipReader::skip_padding(std::span<const std::uint8_t>& from) {
-    const auto other = std::find_if(from.begin(), from.end(), [](std::uint8_t byte) { return byte != 0; });
+    const auto other = std::ranges::find_if(from, [](std::uint8_t byte) { return byte != 0; });
     from = from.subspan(static_cast<std::size_t>(other - from.begin()));
     return from.empty() ? Decoded::kNeedsInput : Decoded::kBad;
 }

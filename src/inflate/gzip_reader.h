@@ -66,7 +66,7 @@ private:
     Decoded read_judged(std::span<const std::uint8_t>& from, Room<std::uint8_t>& room);
     Decoded read_checksum(std::span<const std::uint8_t>& from, const Room<std::uint8_t>& room);
     Decoded take_number(std::span<const std::uint8_t>& from, std::uint64_t expected, Stage next);
-    Decoded skip_padding(std::span<const std::uint8_t>& from);
+    static Decoded skip_padding(std::span<const std::uint8_t>& from);
     void note(const std::uint8_t* end) noexcept;
 
     Stage stage_;

@@ -58,10 +58,10 @@ constexpr std::array<Code, kLiteralSymbols> make_literal_symbols() {
     unsigned base = 3;
     for (unsigned i = 0; i < 28; ++i) {
         const unsigned extra = i < 8 ? 0 : i / 4 - 1;
-        symbols[257 + i] = Code::other(Code::Kind::kLength, base, 0, extra);
+        symbols[257 + i] = Code::other(Code::Kind::kBase, base, 0, extra);
         base += 1U << extra;
     }
-    symbols[285] = Code::other(Code::Kind::kLength, 258, 0, 0);
+    symbols[285] = Code::other(Code::Kind::kBase, 258, 0, 0);
     symbols[286] = symbols[287] = Code::other(Code::Kind::kInvalid, 0, 0, 0);
     return symbols;
 }
@@ -71,7 +71,7 @@ constexpr std::array<Code, kDistanceSymbols> make_distance_symbols() {
     unsigned base = 1;
     for (unsigned i = 0; i < 30; ++i) {
         const unsigned extra = i < 4 ? 0 : i / 2 - 1;
-        symbols[i] = Code::other(Code::Kind::kDistance, base, 0, extra);
+        symbols[i] = Code::other(Code::Kind::kBase, base, 0, extra);
         base += 1U << extra;
     }
     symbols[30] = symbols[31] = Code::other(Code::Kind::kInvalid, 0, 0, 0);

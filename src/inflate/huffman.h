@@ -30,7 +30,7 @@ constexpr std::size_t kDistanceSymbols = 32;  // likewise
 // An entry of a table.
 class Code {
 public:
-    enum class Kind : std::uint8_t { kLength, kDistance = kLength, kTable, kEnd, kInvalid };
+    enum class Kind : std::uint8_t { kBase, kTable, kEnd, kInvalid };
 
     constexpr Code() noexcept = default;
     static constexpr Code literal(std::uint8_t literal, unsigned bits) noexcept {
@@ -40,7 +40,8 @@ public:
     static constexpr Code pair(Code first, Code second) noexcept {
         return Code((first.word_ + second.bits() + (1U << 6)) | (second.word_ & 0xFF00U) << 8);
     }
-    // `value` is a base of at most 15 bits.
+    // kBase: `value` is that of a length or distance, to which the extra bits are added, and has at most 15 bits.
+    // kTable: it is where the second table begins.
     static constexpr Code other(Kind kind, unsigned value, unsigned code_bits, unsigned extra_bits) noexcept {
         return Code(value << 16 | static_cast<unsigned>(kind) << 12 | code_bits << 8 | (code_bits + extra_bits));
     }

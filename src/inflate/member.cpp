@@ -84,7 +84,7 @@ Decoded MemberHead::read_part(std::span<const std::uint8_t>& from) noexcept {
 
 // Up to and including a NUL.
 Decoded MemberHead::take_string(std::span<const std::uint8_t>& from) noexcept {
-    const auto nul = std::find(from.begin(), from.end(), 0);
+    const auto nul = std::ranges::find(from, 0);
     const bool has_end = nul != from.end();
     take(from, static_cast<std::size_t>(nul - from.begin()) + (has_end ? 1 : 0));
     return has_end ? Decoded::kAll : Decoded::kNeedsInput;

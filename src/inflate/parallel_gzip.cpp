@@ -50,7 +50,7 @@ bool ParallelGzip::read_slot() {
     if (last_) {
         const auto following = slot->bytes.first(std::min(size, kOverlap));
         const auto last_room = last_->buffer.grow(last_->size + following.size());
-        std::copy(following.begin(), following.end(), last_room.begin() + static_cast<std::ptrdiff_t>(last_->size));
+        std::ranges::copy(following, last_room.begin() + static_cast<std::ptrdiff_t>(last_->size));
         last_->bytes = last_room.first(last_->size + following.size());
         last_->reaches_end = is_at_end_ && following.size() == size;
         queue_.push(std::move(last_));

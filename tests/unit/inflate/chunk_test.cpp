@@ -56,7 +56,7 @@ void check_chunks(const std::string& stream, Tally& tally) {
     ChunkRoom room;
     for (std::size_t at = 0; at < stream.size(); at += kChunk) {
         const auto bytes = bytes_of(stream).subspan(at, std::min(kChunk + kOverlap, stream.size() - at));
-        const auto has_start = std::any_of(boundaries.begin(), boundaries.end(), [&](const auto& boundary) {
+        const auto has_start = std::ranges::any_of(boundaries, [&](const auto& boundary) {
             return boundary.first >= at * 8 && boundary.first < (at + kChunk) * 8;
         });
         const auto chunk = decode_chunk(bytes, std::min(kChunk, bytes.size()), room);
