@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <system_error>
+#include <utility>
 
 namespace cleave {
 namespace {
@@ -51,6 +52,7 @@ ChunkQueue::ChunkQueue(unsigned threads) : threads_(threads) {
             workers_.emplace_back([this](const std::stop_token& stop) { run(stop); });
         }
     } catch (const std::system_error&) {  // the threads that there are, or the owner, do all the work
+    } catch (const std::bad_alloc&) {     // likewise
     }
 }
 
@@ -133,13 +135,21 @@ void ChunkQueue::wait_for(Goal goal) {
     }
 }
 
-void ChunkQueue::link_decoded() {
+void ChunkQueue::link_decoded() noexcept {
     while (link_ && linked_ < slots_.size() && slots_[linked_].state == State::kDecoded) {
-        if (link(*slots_[linked_].slot)) {
+        if (link_or_leave(*slots_[linked_].slot)) {
             slots_[linked_++].state = State::kLinked;
         } else {
             link_.reset();
         }
+    }
+}
+
+bool ChunkQueue::link_or_leave(ChunkSlot& slot) noexcept {
+    try {
+        return link(slot);
+    } catch (const std::bad_alloc&) {  // likewise
+        return false;
     }
 }
 
@@ -164,9 +174,9 @@ bool ChunkQueue::link(ChunkSlot& slot) {
     } else if (!SymbolTable(link_->window).resolve(slot.room.symbols(chunk).last(size), window.data() + kept)) {
         return false;
     }
-    slot.before = std::move(*link_);
-    slot.after = {slot.first * 8 + chunk.end, chunk.is_in_member, std::move(window)};
-    link_ = slot.after;
+    ChunkLink after{slot.first * 8 + chunk.end, chunk.is_in_member, std::move(window)};
+    slot.after = after;
+    slot.before = std::exchange(*link_, std::move(after));
     return true;
 }
 

@@ -94,7 +94,8 @@ private:
     Entry* next_task() CLEAVE_REQUIRES(mutex_);
     void wait_for(Goal goal) CLEAVE_EXCLUDES(mutex_);
     bool has_reached(Goal goal) const CLEAVE_REQUIRES(mutex_);
-    void link_decoded() CLEAVE_REQUIRES(mutex_);
+    void link_decoded() noexcept CLEAVE_REQUIRES(mutex_);
+    bool link_or_leave(ChunkSlot& slot) noexcept CLEAVE_REQUIRES(mutex_);
     bool link(ChunkSlot& slot) CLEAVE_REQUIRES(mutex_);
 
     unsigned threads_;

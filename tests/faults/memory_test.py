@@ -280,6 +280,11 @@ def large(**how):
     return small(size=80 << 10, count=4, **how)
 
 
+def huge():
+    """A split of an input that several threads decode if it is compressed with gzip."""
+    return small(size=1 << 20, count=6)
+
+
 def redacted(option="-C", of=small):
     """A split, or its input, under rules."""
     return lambda: of(option=option, kind=Redacted)
@@ -324,6 +329,7 @@ def printing():
         yield row(name + " of a pipe", *words, piped=True)
         yield row(name + " of a pipe with gzip data", *words, piped=True, encode=gzip.compress)
         yield row(name + " of an open quote", *words, job=never_closed)
+    yield row("count of gzip data by threads", "count", "-j", "4", job=huge, encode=gzip.compress)
     yield row("count of two inputs", "count", "@in")
     for form in ("tsv", "csv", "jsonl", "json", "u64", "http"):
         yield row("offsets --format " + form, "offsets", "-C", "4K", "--format", form, *THREADS)
@@ -383,6 +389,7 @@ def splitting():
     yield row("with a bar", *THREADS, "--progress", "always", "-v", job=large)
     yield row("with a bar, from a pipe", "--progress", "always", "-v", piped=True)
     yield row("of gzip data", encode=gzip.compress)
+    yield row("of gzip data by threads", "-j", "4", job=huge, encode=gzip.compress)
     yield row("of gzip data in a pipe, -n", job=lambda: small("-n"), encode=gzip.compress, piped=True)
     yield row("of zstd data", encode=zstd)
     yield row("of xz data", "-j", "4", encode=xz)
