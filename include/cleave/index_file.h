@@ -1,5 +1,6 @@
 // The index of a file: FILE.cleave, beside FILE. It says where records start, so the file need not be scanned again.
-// doc/guide/index.md describes the format, and says when an index is trusted.
+// The index of a gzip file also says from where the file can be decoded. doc/guide/index.md describes the format, and
+// says when an index is trusted.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ public:
 // What an index says about its file, except for its entries.
 struct IndexHead {
     std::uint64_t dialect_digest = 0;  // of the dialect with which the file was read
-    std::uint64_t size = 0;            // of the file, in bytes
+    std::uint64_t size = 0;            // of the file, in bytes, decoded
     std::int64_t mtime_ns = 0;         // of the file: its modification time,
     std::int64_t ctime_ns = 0;         // and the time of its last status change, both since 1970
     std::uint64_t inode = 0;           // of the file
@@ -45,11 +46,40 @@ struct IndexHead {
     bool operator==(const IndexHead&) const = default;
 };
 
+// A place in a gzip file from which it can be decoded: after a member, or after a block within one.
+struct GzipCheckpoint {
+    std::uint64_t offset = 0;           // decoded bytes before it
+    std::uint64_t bit = 0;              // compressed bits before it
+    bool is_in_member = false;          // within a member
+    std::uint64_t member_size = 0;      // decoded bytes of that member before it
+    std::uint32_t member_checksum = 0;  // CRC-32 of these
+    std::vector<std::uint8_t>
+        window;  // the last of these, at most 32 KiB, as a deflate stream; empty if there are none
+
+    bool operator==(const GzipCheckpoint&) const = default;
+};
+
+// What the index of a gzip file has in addition. The first place from which the file can be decoded is its beginning,
+// which is not among the checkpoints.
+struct GzipIndex {
+    std::uint64_t file_size = 0;              // in bytes, compressed
+    std::vector<std::uint32_t> checksums;     // CRC-32 of every kGzipPart decoded bytes, and of the remainder
+    std::vector<GzipCheckpoint> checkpoints;  // at growing offsets
+
+    bool operator==(const GzipIndex&) const = default;
+};
+
+// A checkpoint is at the first possible place that is kGzipDistance decoded bytes behind the one before, or the
+// beginning. Half of that suffices if these bytes have shrunk to two fifths or less; their window will shrink as well.
+constexpr std::uint64_t kGzipDistance = std::uint64_t{4} << 20;
+constexpr std::uint64_t kGzipPart = std::uint64_t{256} << 10;
+
 // An index as plain data. There is one entry for every `step` bytes of the file, and one for the remainder: entry i is
 // the first boundary at or after i * step.
 struct IndexContents {
     IndexHead head;
     std::vector<Boundary> entries;
+    std::optional<GzipIndex> gzip = std::nullopt;  // of a gzip file
 
     bool operator==(const IndexContents&) const = default;
 };
@@ -60,7 +90,8 @@ std::vector<std::uint8_t> encode_index(const IndexContents& contents);
 // A view of the bytes of an index file, which must outlive it. Any thread may use it.
 class IndexView {
 public:
-    // Throws IndexError unless the bytes are a complete index of this version. Any damaged byte is detected.
+    // Throws IndexError unless the bytes are a complete index of a known version. Any damaged byte is detected, here
+    // or, if it belongs to the window of a checkpoint, by checkpoint().
     explicit IndexView(std::span<const std::uint8_t> bytes);
     explicit IndexView(TemporaryBytes auto&& bytes) = delete;
 
@@ -69,13 +100,33 @@ public:
     // Precondition: `number` is below entry_count().
     Boundary entry(std::size_t number) const noexcept;
 
+    // Whether it is the index of a gzip file. Only then may the members up to checkpoint() be called.
+    bool is_of_gzip() const noexcept { return checkpoints_at_ != 0; }
+    // The size of the compressed file.
+    std::uint64_t file_size() const noexcept;
+    // CRC-32 of the decoded bytes [number * kGzipPart, (number + 1) * kGzipPart), as far as there are any; they must
+    // begin within the text.
+    std::uint32_t checksum(std::size_t number) const noexcept;
+    std::size_t checkpoint_count() const noexcept { return checkpoint_count_; }
+    // Precondition: `number` is below checkpoint_count().
+    std::uint64_t checkpoint_offset(std::size_t number) const noexcept;
+    // Throws IndexError if the window is damaged. Precondition: as checkpoint_offset().
+    GzipCheckpoint checkpoint(std::size_t number) const;
+    // Whether it is that checkpoint. Windows count as what they stand for, because a window can be stored in many ways.
+    // Throws what checkpoint() throws.
+    bool has_checkpoint(std::size_t number, const GzipCheckpoint& checkpoint) const;
+
     // Whether the bytes begin like an index of any version.
     static bool begins_as_index(std::span<const std::uint8_t> bytes) noexcept;
 
 private:
     std::span<const std::uint8_t> bytes_;
     IndexHead head_;
+    std::size_t head_size_ = 0;
     std::size_t entry_count_ = 0;
+    std::size_t checksums_at_ = 0;  // in bytes_
+    std::size_t checkpoint_count_ = 0;
+    std::size_t checkpoints_at_ = 0;  // in bytes_; 0 in the index of a plain file
 };
 
 // The path of a file's index: the file's path with the suffix ".cleave".
@@ -97,10 +148,10 @@ class IndexFile {
     struct Impl;
 
 public:
-    // Opens the index of an input that is a blob, and checks it. Returns nullptr if there is no index. Throws
-    // IndexError for an index that must not be trusted: it is damaged or has a different version, other users may write
-    // to it, it was made with a different dialect, or it does not match the file. Throws SystemError, and
-    // ArgumentError for a stream and for an invalid dialect.
+    // Opens the index of an input that is a blob or a gzip file, and checks it. Returns nullptr if there is no index.
+    // Throws IndexError for an index that must not be trusted: it is damaged or has a different version, other users
+    // may write to it, it was made with a different dialect, or it does not match the file. Throws SystemError, and
+    // ArgumentError for any other stream and for an invalid dialect. Before this, peek() into a compressed input.
     static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect& dialect,
                                                  IndexMatch match = IndexMatch::kSameFile);
 
@@ -118,14 +169,22 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// Scans the input and makes its index. The step is kIndexStep, whatever the block size of the execution. If `found` is
-// set, it is called with the findings before the entries are computed, and anything it throws is passed on. Throws
-// OpenQuoteError for a quote that is never closed, what index_records() throws, and ArgumentError for a stream
-// or a snapshot.
+// Turns a gzip file that has not been read into a blob of the decoded bytes. What is asked for is decoded from the last
+// checkpoint before it, and compared with the checksums of the index: lend() throws InputError if the file or the index
+// is damaged, and IndexError if the index alone is. Each thread that reads needs 4 MiB. Does nothing for a blob.
+// `index` must have been opened for this input, which keeps it. Throws ArgumentError for any other stream.
+void read_by_index(Input& input, std::shared_ptr<const IndexFile> index);
+
+// Scans the input, a blob or a gzip file, and makes its index. The step is kIndexStep, whatever the block size of the
+// execution. If `found` is set, it is called with the findings before the entries are computed, and anything it throws
+// is passed on. Throws OpenQuoteError for a quote that is never closed, what index_records() and scan() throw, and
+// ArgumentError for any other stream and for a snapshot. A gzip file is read once, in order, and is a stream at its end
+// afterwards.
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
                          FunctionRef<void(const Findings&)> found = {});
 
-// Writes an index beside its file, which is the input. The index appears under its name only once it is complete, and
+// Writes an index beside its file, which is the input. Only the user may read the index of a gzip file, because its
+// windows are parts of the text. The index appears under its name only once it is complete, and
 // replaces an older one. Throws OutputError if anything else has that name, ArgumentError for contents that no
 // file can have, SystemError, and Cancelled.
 void write_index(const Input& input, const IndexContents& contents);

@@ -16,6 +16,8 @@
 
 namespace cleave {
 
+struct GzipInput;
+
 // Enough information to recognise a file, and to tell whether it has been written to.
 struct FileIdentity {
     std::uint64_t device = 0;
@@ -40,7 +42,8 @@ enum class Access : std::uint8_t {
 
 // An open input, which this object owns: a Blob or a Stream. A regular file is a blob, even an empty one. Streams are
 // pipes, devices, files that report size 0 but have content (as in /proc), files that should be mapped but cannot be,
-// and compressed data, which is recognised by its first bytes: see Compression. Everything below counts decompressed
+// and compressed data, which is recognised by its first bytes: see Compression, but also read_by_index() in
+// index_file.h. Everything below counts decompressed
 // bytes unless it says otherwise. Offsets count from where reading begins: standard input may be in the middle of a
 // file. For use by one thread at a time, but several threads may read the blob.
 //
@@ -102,10 +105,10 @@ public:
     // as long as the input. Does nothing for an input that was moved from.
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
-    // How many threads may decompress a stream, including the reader's; initially 1. More threads help with gzip in a
-    // file, and with the blocks of BGZF and xz. The bytes and the errors are the same however many there are. Functions
-    // that take an Execution set this to its number of threads. For xz, the number counts when the first byte is read.
-    // Does nothing for other inputs.
+    // How many threads may decompress a stream, including the reader's, or read what read_by_index() (see index_file.h)
+    // has made a blob; initially 1. More threads help with gzip in a file, and with the blocks of BGZF and xz. The
+    // bytes and the errors are the same however many there are. Functions that take an Execution set this to its number
+    // of threads. For xz, the number counts when the first byte is read. Does nothing for other inputs.
     void set_threads(unsigned threads) noexcept;
 
     // For a reader that needs the input to itself. claim() returns false if another reader has claimed it. Any thread
@@ -165,6 +168,7 @@ public:
 private:
     struct Impl;
     friend class RecordIndex;
+    friend struct GzipInput;
 
     explicit Input(std::shared_ptr<Impl> impl);
     Impl& opened() const;

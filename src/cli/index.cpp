@@ -13,6 +13,7 @@
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
+#include "io/gzip_input.h"
 #include "io/stream_path.h"
 
 namespace cleave::cli {
@@ -23,20 +24,35 @@ bool is_regular(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Throws UsageError unless the input is a plain file.
+// Throws UsageError unless the input is a plain file or a gzip file.
 void require_file(const Context& context, OpenInput& opened) {
     const auto refuse = [&](const char* why) {
-        throw UsageError(formatted("{}: {}; only a plain regular file can have an index",  //
+        throw UsageError(formatted("{}: {}; only a plain or gzip regular file can have an index",  //
                                    display_name(context.path), why));
     };
     if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
     Input& input = opened.input;
     if (!input.is_stream()) return;
     input.peek(1);  // detects the compression
-    if (input.compression() != Compression::kNone) refuse("it is compressed");
+    if (GzipInput::is_gzip_file(input)) return;
+    if (input.compression() != Compression::kNone) {
+        refuse(formatted("it is compressed with {}", compression_name(input.compression())).c_str());
+    }
     const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
     if (cannot_be_mapped) throw SystemError(ENOMEM, std::generic_category(), context.path);
     refuse("it is a pipe, a device, or a file without a size");
+}
+
+// As below, in what only the index of a gzip file has.
+std::string difference(const GzipIndex& wanted, const IndexView& there) {
+    for (std::size_t i = 0; i < wanted.checksums.size(); ++i) {
+        if (there.checksum(i) != wanted.checksums[i]) return formatted("checksum {} is of other bytes", i + 1);
+    }
+    if (there.checkpoint_count() != wanted.checkpoints.size()) return "it has another number of checkpoints";
+    for (std::size_t i = 0; i < wanted.checkpoints.size(); ++i) {
+        if (!there.has_checkpoint(i, wanted.checkpoints[i])) return formatted("checkpoint {} is another one", i + 1);
+    }
+    return "";
 }
 
 // The first difference between an index and the file, in words.
@@ -48,6 +64,7 @@ std::string difference(const IndexContents& wanted, const IndexView& there) {
     if (head.header_records != wanted.head.header_records || head.header_size != wanted.head.header_size)
         return "it has another header";
     if (head.divergence != wanted.head.divergence) return "the quote modes differ at another place";
+    if (head.size != wanted.head.size) return "the decoded text has another size";
     if (head.step != wanted.head.step) return "its entries are not 1 MiB apart";
     for (std::size_t i = 0; i < wanted.entries.size(); ++i) {
         if (there.entry(i) == wanted.entries[i]) continue;
@@ -55,7 +72,7 @@ std::string difference(const IndexContents& wanted, const IndexView& there) {
                          there.entry(i).offset, there.entry(i).record, wanted.entries[i].offset,
                          wanted.entries[i].record);
     }
-    return "";
+    return wanted.gzip ? difference(*wanted.gzip, there) : "";
 }
 
 void verify(Context& context, OpenInput& opened, const std::function<void(const Findings&)>& found) {

@@ -6,26 +6,46 @@
 #include "base/shell_word.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "io/gzip_input.h"
 
 namespace cleave::cli {
+
+namespace {
+
+// Whether pieces get their names before it is known how many there will be. They must have the same names with an
+// index.
+bool is_cut_on_arrival(const Arguments& arguments) {
+    return arguments.verb == Verb::kSplit && !needs_whole_input(arguments.policy);
+}
+
+}  // namespace
 
 std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const bool is_required = arguments.index == IndexUse::kRequire;
     if (arguments.index == IndexUse::kNever) return nullptr;
-    const bool is_stream = context.path == "-" || opened.input.is_stream();
-    if (!is_stream && opened.input.blob().size() == 0) return nullptr;  // there is nothing to scan
-    if (is_stream) {
+    Input& input = opened.input;
+    if (context.path == "-" || (input.is_stream() && !GzipInput::is_gzip_file(input))) {
         if (!is_required) return nullptr;
-        throw UsageError(formatted("{}: --index require needs a plain regular file", display_name(context.path)));
+        throw UsageError(
+            formatted("{}: --index require needs a plain or gzip regular file", display_name(context.path)));
     }
+    if (!input.is_stream() && input.blob().size() == 0) return nullptr;                  // there is nothing to scan
+    const bool reads_ranges = arguments.verb == Verb::kScan || !arguments.plan.empty();  // without looking for records
+    if (!input.is_stream() && reads_ranges && !is_required) return nullptr;
+    const bool stays_stream = input.is_stream() && is_cut_on_arrival(arguments);
+    if (stays_stream && !is_required) return nullptr;
     const std::string path = index_path(context.path);
     std::string fault;
     try {
-        auto index = IndexFile::open(opened.input, opened.dialect);
+        auto index = IndexFile::open(input, opened.dialect);
         if (!index && is_required) {
             throw std::runtime_error(formatted("{} has no index; make one with: cleave index {}",
                                                display_name(context.path), shell_word(context.path)));
+        }
+        if (index && input.is_stream() && !stays_stream) {
+            read_by_index(input, index);
+            opened.bar.resize(input.blob().size());
         }
         return index;
     } catch (const IndexError& error) {

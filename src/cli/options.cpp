@@ -233,8 +233,8 @@ void take_index(const Given& given, Arguments& arguments) {
     if (is_required && arguments.snapshot) throw UsageError("--index require and --snapshot cannot be used together");
     if (is_required && !arguments.stage.options.is_empty())
         throw UsageError("--index require and rules cannot be used together: rules read the whole input");
-    const bool scans = (verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range) && arguments.plan.empty();
-    const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (scans || is_required);
+    const bool reads_parts = verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range;
+    const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (reads_parts || is_required);
     arguments.index = can_use ? use : IndexUse::kNever;
 }
 
@@ -280,6 +280,7 @@ void take_scan(const Given& given, Arguments& arguments) {
     take_execution(given, arguments);
     take_talk(given, arguments);
     take_byte_range(given, arguments);
+    arguments.index = IndexUse::kAuto;  // a gzip file has ranges only with an index
 }
 
 void take_plan(const Given& given, Arguments& arguments) {

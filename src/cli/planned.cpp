@@ -5,6 +5,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "io/fd.h"
+#include "io/gzip_input.h"
 #include "io/stable_input.h"
 
 namespace cleave::cli {
@@ -34,6 +35,7 @@ void require_ranges(const Context& context, const Input& input) {
     if (!input.is_stream()) return;
     const char* why = "; scan - takes the bytes of a range";
     if (input.compression() != Compression::kNone) why = ", and it is compressed";
+    if (GzipInput::is_gzip_file(input)) why = ", or from a gzip file with an index, which cleave index makes";
     if (input.encoding() != Encoding::kBytes) why = ", and it is converted to UTF-8";
     throw UsageError(
         formatted("{}: ranges can only be read from a plain regular file{}", display_name(context.path), why));

@@ -22,7 +22,9 @@
 #include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
 #include "dialect/check_arguments.h"
+#include "index/gzip_format.h"
 #include "io/fd.h"
+#include "io/gzip_input.h"
 #include "io/mapping.h"
 
 namespace cleave {
@@ -70,12 +72,16 @@ std::vector<std::uint8_t> read_index(const Fd& fd, const std::string& path, std:
     return bytes;
 }
 
-void judge(const IndexHead& head, const Input& input, const Dialect& dialect, IndexMatch match) {
+void judge(const IndexView& index, const Input& input, const Dialect& dialect, IndexMatch match) {
+    const IndexHead& head = index.head();
     if (head.dialect_digest != dialect_digest(dialect))
         throw IndexError(
             "it was made for a different dialect; cleave index with the options of this run makes it again");
     const FileIdentity file = input.identity();
-    if (head.size != file.size || head.size != input.blob().size() || head.mtime_ns != file.mtime_ns) {
+    const bool is_same_kind = index.is_of_gzip() == (input.compression() == Compression::kGzip);
+    const std::uint64_t file_size = index.is_of_gzip() ? index.file_size() : head.size;
+    const bool is_same_size = file_size == file.size && (input.is_stream() || head.size == input.blob().size());
+    if (!is_same_kind || !is_same_size || head.mtime_ns != file.mtime_ns) {
         throw IndexError("the file has changed since");
     }
     if (match == IndexMatch::kSameFile && (head.ctime_ns != file.ctime_ns || head.inode != file.inode)) {
@@ -84,6 +90,55 @@ void judge(const IndexHead& head, const Input& input, const Dialect& dialect, In
     }
 }
 
+// What an index says of its gzip file.
+class IndexedGzip final : public GzipMap {
+public:
+    explicit IndexedGzip(std::shared_ptr<const IndexFile> file) : file_(std::move(file)) {}
+
+    std::uint64_t size() const noexcept override { return index().head().size; }
+    std::uint64_t part_size() const noexcept override { return kGzipPart; }
+    std::uint32_t checksum(std::uint64_t part) const noexcept override {
+        return index().checksum(static_cast<std::size_t>(part));
+    }
+
+    std::uint64_t start_before(std::uint64_t offset) const noexcept override {
+        const std::size_t count = checkpoints_before(offset);
+        return count == 0 ? 0 : index().checkpoint_offset(count - 1);
+    }
+
+    GzipStart start(std::uint64_t offset) const override {
+        const std::size_t count = checkpoints_before(offset);
+        if (count == 0) return {0, 0, {.is_first = true}, {}};
+        const GzipCheckpoint here = index().checkpoint(count - 1);
+        return {here.offset,
+                here.bit / 8,
+                {.bit = static_cast<unsigned>(here.bit % 8),
+                 .is_in_member = here.is_in_member,
+                 .size = here.member_size,
+                 .checksum = here.member_checksum},
+                unpack_window(here.window, window_size(here))};
+    }
+
+private:
+    const IndexView& index() const noexcept { return file_->view(); }
+
+    // How many checkpoints are not behind the offset.
+    std::size_t checkpoints_before(std::uint64_t offset) const noexcept {
+        std::size_t begin = 0;
+        for (std::size_t end = index().checkpoint_count(); begin < end;) {
+            const std::size_t middle = begin + (end - begin) / 2;
+            if (index().checkpoint_offset(middle) <= offset) {
+                begin = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        return begin;
+    }
+
+    std::shared_ptr<const IndexFile> file_;
+};
+
 }  // namespace
 
 IndexFile::IndexFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -91,7 +146,7 @@ IndexFile::~IndexFile() = default;
 
 std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect& dialect, IndexMatch match) {
     checked(dialect);
-    if (input.is_stream()) throw ArgumentError("index: the input is a stream");
+    if (input.is_stream() && !GzipInput::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
     const std::string path = index_path(input.path());
     const Fd fd = open_index(path);
     if (!fd.is_open()) return nullptr;
@@ -104,8 +159,16 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
     auto file =
         std::make_shared<const IndexFile>(std::make_unique<Impl>(Impl{std::move(mapping), std::move(copy), view}));
     file->throw_if_lost();
-    judge(view.head(), input, dialect, match);
+    judge(view, input, dialect, match);
     return file;
+}
+
+void read_by_index(Input& input, std::shared_ptr<const IndexFile> index) {
+    if (!input.is_stream()) return;
+    if (!GzipInput::is_gzip_file(input) || !index || !index->view().is_of_gzip()) {
+        throw ArgumentError("read_by_index: the input is no gzip file, or this is not its index");
+    }
+    GzipInput::become_blob(input, std::make_shared<const IndexedGzip>(std::move(index)));
 }
 
 const IndexView& IndexFile::view() const noexcept { return impl_->view; }

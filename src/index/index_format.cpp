@@ -1,10 +1,12 @@
 // The bytes of an index, as described in doc/guide/index.md. Only this file knows the offsets of the members.
 //
-//   128 bytes    head
+//   128 bytes    head; 144 in the index of a gzip file, which is of version 2
 //   16 each      entries: offset, record
-//   16 bytes     end: size of the whole index, zero, CRC32C of everything before it
+//   ...          of a gzip file only: see gzip_format.h
+//   16 bytes     end: size of the whole index, zero, CRC32C of everything before it but windows
 //
-// All numbers are little-endian. The CRC reveals damaged bytes, and the size reveals missing ones.
+// All numbers are little-endian. The CRC reveals damaged bytes, and the size reveals missing ones. Windows have CRCs of
+// their own, so that an index of gigabytes need not be read in full.
 #define XXH_INLINE_ALL  // compiles the hash in; no library is linked
 #include <xxhash.h>
 
@@ -16,6 +18,8 @@
 #include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "dialect/check_arguments.h"
+#include "index/gzip_format.h"
+#include "index/numbers.h"
 
 namespace cleave {
 namespace {
@@ -23,7 +27,9 @@ namespace {
 // A byte that no text contains, the name, and line breaks that a transfer in text mode would change.
 constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'C', 'L', 'V', '\r', '\n', 0x1A, '\n'};
 constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kGzipVersion = 2;
 constexpr std::size_t kHeadSize = 128;
+constexpr std::size_t kGzipHeadSize = 144;
 constexpr std::size_t kEntrySize = 16;
 constexpr std::size_t kEndSize = 16;
 
@@ -44,25 +50,17 @@ constexpr std::size_t kAtDivergenceOffset = 88;
 constexpr std::size_t kAtDivergenceRecord = 96;
 constexpr std::size_t kAtEntryCount = 112;  // the 8 bytes before it once held a hash; they are not read
 constexpr std::size_t kAtReserved = 120;
+constexpr std::size_t kAtFileSize = 128;  // of a gzip file, as is the next one
+constexpr std::size_t kAtCheckpointCount = 136;
 
 // Replaces the offset and the record if the quote modes do not diverge.
 constexpr std::uint64_t kNowhere = UINT64_MAX;
 
-template <class Number>
-Number load(std::span<const std::uint8_t> bytes, std::size_t at) {
-    Number number = 0;
-    for (std::size_t i = sizeof number; i-- > 0;) number = static_cast<Number>(number << 8U | bytes[at + i]);
-    return number;
-}
-
-std::uint64_t load_64(std::span<const std::uint8_t> bytes, std::size_t at) { return load<std::uint64_t>(bytes, at); }
-
-template <class Number>
-void store(std::span<std::uint8_t> bytes, std::size_t at, Number number) {
-    for (std::size_t i = 0; i < sizeof number; ++i) bytes[at + i] = static_cast<std::uint8_t>(number >> (8 * i));
-}
-
 std::uint64_t count_of_entries(const IndexHead& head) { return head.size / head.step + (head.size % head.step != 0); }
+
+std::uint64_t count_of_checksums(const IndexHead& head) {
+    return head.size / kGzipPart + (head.size % kGzipPart != 0 ? 1 : 0);
+}
 
 // Whether there can be a file with such a head.
 bool is_sound(const IndexHead& head) {
@@ -84,13 +82,13 @@ bool is_sound(const IndexHead& head, std::uint64_t number, Boundary entry, Bound
                      before.offset < number * head.step;  // otherwise `before` would be the same as this entry
 }
 
-std::uint32_t crc_of(std::span<const std::uint8_t> bytes) {
+// Of an index without its last four bytes: of everything before `windows` and of the end.
+std::uint32_t crc_of(std::span<const std::uint8_t> bytes, std::size_t windows) {
     Crc32c crc;
-    crc.add(bytes);
+    crc.add(bytes.first(windows));
+    crc.add(bytes.last(kEndSize - 4));
     return crc.value();
 }
-
-[[noreturn]] void throw_damaged() { throw IndexError("it is damaged or incomplete"); }
 
 IndexHead load_head(std::span<const std::uint8_t> bytes) {
     IndexHead head;
@@ -112,14 +110,16 @@ IndexHead load_head(std::span<const std::uint8_t> bytes) {
 
 std::vector<std::uint8_t> encode_index(const IndexContents& contents) {
     const IndexHead& head = contents.head;
-    if (!is_sound(head) || contents.entries.size() != count_of_entries(head)) {
+    const bool has_checksums = !contents.gzip || contents.gzip->checksums.size() == count_of_checksums(head);
+    if (!is_sound(head) || contents.entries.size() != count_of_entries(head) || !has_checksums) {
         throw ArgumentError("index: no file has these contents");
     }
-    std::vector<std::uint8_t> bytes(kHeadSize + contents.entries.size() * kEntrySize + kEndSize);
+    const std::size_t head_size = contents.gzip ? kGzipHeadSize : kHeadSize;
+    std::vector<std::uint8_t> bytes(head_size + contents.entries.size() * kEntrySize);
     const Place divergence = head.divergence.value_or(Place{kNowhere, kNowhere});
     std::ranges::copy(kMagic, bytes.begin() + kAtMagic);
-    store(bytes, kAtVersion, kVersion);
-    store(bytes, kAtHeadSize, static_cast<std::uint32_t>(kHeadSize));
+    store(bytes, kAtVersion, contents.gzip ? kGzipVersion : kVersion);
+    store(bytes, kAtHeadSize, static_cast<std::uint32_t>(head_size));
     store(bytes, kAtDialect, head.dialect_digest);
     store(bytes, kAtSize, head.size);
     store(bytes, kAtMtime, static_cast<std::uint64_t>(head.mtime_ns));
@@ -136,13 +136,20 @@ std::vector<std::uint8_t> encode_index(const IndexContents& contents) {
     for (std::size_t i = 0; i < contents.entries.size(); ++i) {
         const Boundary& entry = contents.entries[i];
         if (!is_sound(head, i, entry, before)) throw ArgumentError("index: no file has these entries");
-        store(bytes, kHeadSize + i * kEntrySize, entry.offset);
-        store(bytes, kHeadSize + i * kEntrySize + 8, entry.record);
+        store(bytes, head_size + i * kEntrySize, entry.offset);
+        store(bytes, head_size + i * kEntrySize + 8, entry.record);
         before = entry;
     }
-    const std::size_t end = bytes.size() - kEndSize;
+    std::size_t windows = bytes.size();
+    if (contents.gzip) {
+        store(bytes, kAtFileSize, contents.gzip->file_size);
+        store(bytes, kAtCheckpointCount, std::uint64_t{contents.gzip->checkpoints.size()});
+        windows = append_gzip(head.size, *contents.gzip, bytes);
+    }
+    const std::size_t end = bytes.size();
+    bytes.resize(end + kEndSize);
     store(bytes, end, std::uint64_t{bytes.size()});
-    store(bytes, end + 12, crc_of(std::span(bytes).first(end + 12)));
+    store(bytes, end + 12, crc_of(std::span(bytes).first(end + 12), windows));
     return bytes;
 }
 
@@ -154,30 +161,77 @@ IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
     if (!begins_as_index(bytes)) throw IndexError("not an index made by cleave");
     // Check the version before the layout, because other versions may have a different layout. If a damaged byte makes
     // the index look like a different version, it is rejected all the same.
-    if (bytes.size() < kHeadSize + kEndSize) throw_damaged();
+    if (bytes.size() < kHeadSize + kEndSize) throw_damaged_index();
     const auto version = load<std::uint32_t>(bytes, kAtVersion);
-    if (version != kVersion) throw IndexError("it is of version " + std::to_string(version) + " of the format");
+    if (version != kVersion && version != kGzipVersion) {
+        throw IndexError("it is of version " + std::to_string(version) + " of the format");
+    }
+    const bool is_gzip = version == kGzipVersion;
+    head_size_ = is_gzip ? kGzipHeadSize : kHeadSize;
+    if (bytes.size() < head_size_ + kEndSize) throw_damaged_index();
     const std::size_t end = bytes.size() - kEndSize;
-    if (load_64(bytes, end) != bytes.size() || load<std::uint32_t>(bytes, end + 8) != 0) throw_damaged();
-    if (load<std::uint32_t>(bytes, end + 12) != crc_of(bytes.first(end + 12))) throw_damaged();
+    if (load_64(bytes, end) != bytes.size() || load<std::uint32_t>(bytes, end + 8) != 0) throw_damaged_index();
+    // How many entries and checkpoints there are must be known to find out which bytes the CRC is of.
+    head_ = load_head(bytes);
+    if (load<std::uint32_t>(bytes, kAtHeadSize) != head_size_ || load_64(bytes, kAtReserved) != 0 || !is_sound(head_) ||
+        load_64(bytes, kAtEntryCount) != count_of_entries(head_)) {
+        throw_damaged_index();
+    }
+    std::uint64_t left = end - head_size_;
+    const auto take = [&](std::uint64_t count, std::size_t size) {
+        if (count > left / size) throw_damaged_index();
+        left -= count * size;
+        return static_cast<std::size_t>(count);
+    };
+    entry_count_ = take(count_of_entries(head_), kEntrySize);
+    if (is_gzip) {
+        checksums_at_ = head_size_ + entry_count_ * kEntrySize;
+        checkpoints_at_ = checksums_at_ + take(count_of_checksums(head_), kChecksumSize) * kChecksumSize;
+        checkpoint_count_ = take(load_64(bytes, kAtCheckpointCount), kCheckpointSize);
+    } else if (left != 0) {
+        throw_damaged_index();
+    }
+    const std::size_t windows = end - static_cast<std::size_t>(left);
+    if (load<std::uint32_t>(bytes, end + 12) != crc_of(bytes.first(end + 12), windows)) throw_damaged_index();
 
     // A file with the right CRC may still have been forged.
-    head_ = load_head(bytes);
-    if (load<std::uint32_t>(bytes, kAtHeadSize) != kHeadSize || load_64(bytes, kAtReserved) != 0) throw_damaged();
-    if (!is_sound(head_) || load_64(bytes, kAtEntryCount) != count_of_entries(head_)) throw_damaged();
-    entry_count_ = (end - kHeadSize) / kEntrySize;
-    if (entry_count_ != count_of_entries(head_) || (end - kHeadSize) % kEntrySize != 0) throw_damaged();
     Boundary before;
     for (std::size_t i = 0; i < entry_count_; ++i) {
         const Boundary here = entry(i);
-        if (!is_sound(head_, i, here, before)) throw_damaged();
+        if (!is_sound(head_, i, here, before)) throw_damaged_index();
         before = here;
     }
+    if (is_gzip)
+        check_checkpoints(bytes.subspan(checkpoints_at_, end - checkpoints_at_), checkpoint_count_, head_.size,
+                          file_size());
 }
 
 Boundary IndexView::entry(std::size_t number) const noexcept {
-    const std::size_t at = kHeadSize + number * kEntrySize;
+    const std::size_t at = head_size_ + number * kEntrySize;
     return {load_64(bytes_, at), load_64(bytes_, at + 8)};
+}
+
+std::uint64_t IndexView::file_size() const noexcept { return load_64(bytes_, kAtFileSize); }
+
+std::uint32_t IndexView::checksum(std::size_t number) const noexcept {
+    return load<std::uint32_t>(bytes_, checksums_at_ + number * kChecksumSize);
+}
+
+std::uint64_t IndexView::checkpoint_offset(std::size_t number) const noexcept {
+    return load_64(bytes_, checkpoints_at_ + number * kCheckpointSize);
+}
+
+GzipCheckpoint IndexView::checkpoint(std::size_t number) const {
+    return load_checkpoint(bytes_.subspan(checkpoints_at_), checkpoint_count_, number);
+}
+
+bool IndexView::has_checkpoint(std::size_t number, const GzipCheckpoint& checkpoint) const {
+    GzipCheckpoint here = this->checkpoint(number);
+    const std::size_t size = window_size(here);
+    if (size != window_size(checkpoint)) return false;
+    const bool is_same_window = unpack_window(here.window, size) == unpack_window(checkpoint.window, size);
+    here.window = checkpoint.window;
+    return is_same_window && here == checkpoint;
 }
 
 std::uint64_t dialect_digest(const Dialect& dialect) {

@@ -74,4 +74,14 @@ private:
     BlockCodes codes_;
 };
 
+// A place among bytes that were decoded. There is one after each block that is not the last of its member, and one
+// after each member.
+struct PassedPlace {
+    std::size_t at = 0;     // how many of the decoded bytes come before it
+    std::uint64_t bit = 0;  // compressed; who reports the place says from where it counts
+    bool is_in_member = false;
+
+    bool operator==(const PassedPlace&) const = default;
+};
+
 }  // namespace cleave

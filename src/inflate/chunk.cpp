@@ -34,9 +34,13 @@ public:
             result = decode_block(in, room);
             if (result != Decoded::kAll) break;
             ++blocks;
-            if (!decoder_.is_last()) continue;
+            if (!decoder_.is_last()) {
+                pass_place(in, room, true, chunk);
+                continue;
+            }
             result = end_member(in, room, chunk);
             if (result != Decoded::kAll) break;
+            pass_place(in, room, false, chunk);
             keep(in, room, false, chunk);
             if (is_at_member(in)) return Attempt::kDone;
             result = begin_member(in, room);
@@ -51,6 +55,10 @@ private:
         chunk.end = in.bit();
         chunk.is_in_member = is_in_member;
         chunk.size = static_cast<std::size_t>(room.next - first_);
+    }
+
+    void pass_place(const BitReader& in, const Room<Unit>& room, bool is_in_member, Chunk& chunk) const {
+        chunk.places.push_back({static_cast<std::size_t>(room.next - first_), in.bit(), is_in_member});
     }
 
     bool is_behind(const BitReader& in) const { return in.bit() >= std::uint64_t{size_} * 8; }

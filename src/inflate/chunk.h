@@ -41,6 +41,7 @@ struct Chunk {
     bool is_in_member = true;  // at the end: between two blocks of a member; otherwise after a trailer
     std::size_t size = 0;      // decoded
     std::vector<MemberEnd> members;
+    std::vector<PassedPlace> places;  // after the start
 };
 
 // Room for a chunk, which may be used again for another one. Pages that are not written to cost nothing.

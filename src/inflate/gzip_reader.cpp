@@ -46,6 +46,8 @@ std::span<const std::uint8_t> GzipReader::decode(std::span<const std::uint8_t>& 
     const auto kept = window();
     std::memmove(start - kept.size(), kept.data(), kept.size());
     end_ = noted_ = start;
+    places_.clear();
+    given_ = from.data();
     Room<std::uint8_t> room{start, start + kRoom, start - kept.size()};
     Decoded result = Decoded::kAll;
     while (result == Decoded::kAll) {
@@ -66,6 +68,13 @@ void GzipReader::note(const std::uint8_t* end) noexcept {
     end_ = noted_;
 }
 
+// Notes the place that the reader has come to: `bit` counts from the byte `from`, and `end` is that of the decoded
+// bytes.
+void GzipReader::pass_place(const std::uint8_t* from, std::uint64_t bit, const std::uint8_t* end) {
+    const auto at = static_cast<std::size_t>(end - (buffer_.grow(kBuffer).data() + kWindow));
+    places_.push_back({at, static_cast<std::uint64_t>(from - given_) * 8 + bit, stage_ == Stage::kBlockHead});
+}
+
 // Does what is next. kAll: something else is next.
 Decoded GzipReader::step(std::span<const std::uint8_t>& from, Room<std::uint8_t>& room) {
     switch (stage_) {
@@ -84,7 +93,11 @@ Decoded GzipReader::step(std::span<const std::uint8_t>& from, Room<std::uint8_t>
         case Stage::kBlock: return read_blocks(from, room);
         case Stage::kJudged: return read_judged(from, room);
         case Stage::kChecksum: return read_checksum(from, room);
-        case Stage::kSize: return take_number(from, size_, Stage::kBetween);
+        case Stage::kSize: {
+            const Decoded result = take_number(from, size_, Stage::kBetween);
+            if (result == Decoded::kAll) pass_place(from.data(), 0, room.next);
+            return result;
+        }
         case Stage::kPadding: return skip_padding(from);
     }
     return Decoded::kBad;
@@ -118,6 +131,7 @@ Decoded GzipReader::read_blocks(std::span<const std::uint8_t>& from, Room<std::u
         if (stage_ == Stage::kBlock) {
             result = block_.decode(in, room);
             if (result == Decoded::kAll) stage_ = block_.is_last() ? Stage::kChecksum : Stage::kBlockHead;
+            if (stage_ == Stage::kBlockHead) pass_place(from.data(), in.bit(), room.next);
         }
     } while (result == Decoded::kAll && stage_ == Stage::kBlockHead && !stops_at_blocks_);
     if (result == Decoded::kBad) result = judge(in, room);

@@ -47,6 +47,9 @@ public:
     // more), or at the end of a block. Throws InputError without a place, with `from` at the place; std::bad_alloc.
     std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from);
 
+    // The places that the last decode() has passed, in order. Their bits count from the first byte it was given.
+    std::span<const PassedPlace> places() const noexcept { return places_; }
+
     // Whether the bytes taken so far form a complete stream, which may end here.
     bool is_whole() const noexcept { return (stage_ == Stage::kBetween && !is_first_) || stage_ == Stage::kPadding; }
 
@@ -68,6 +71,7 @@ private:
     Decoded take_number(std::span<const std::uint8_t>& from, std::uint64_t expected, Stage next);
     static Decoded skip_padding(std::span<const std::uint8_t>& from);
     void note(const std::uint8_t* end) noexcept;
+    void pass_place(const std::uint8_t* from, std::uint64_t bit, const std::uint8_t* end);
 
     Stage stage_;
     bool is_first_;  // no member was begun
@@ -83,6 +87,8 @@ private:
     UnfilledBuffer buffer_;          // a window, room and slack
     std::uint8_t* end_ = nullptr;    // of what was decoded, in buffer_
     std::uint8_t* noted_ = nullptr;  // up to here, size_ and checksum_ include it
+    std::vector<PassedPlace> places_;
+    const std::uint8_t* given_ = nullptr;  // the first byte that the last decode() was given
 };
 
 }  // namespace cleave

@@ -69,6 +69,7 @@ void ParallelGzip::read_ahead() {
 }
 
 std::span<const std::uint8_t> ParallelGzip::read() {
+    places_.clear();
     for (;;) {
         if (!reader_) drop_passed(link_.bit / 8);
         read_ahead();
@@ -91,6 +92,11 @@ void ParallelGzip::drop_passed(std::uint64_t byte) {
         queue_.pop();
         is_front_used_ = false;
     }
+}
+
+// Takes places whose bits count from the byte `first`. Nothing has been decoded by this read() before.
+void ParallelGzip::pass_places(std::span<const PassedPlace> places, std::uint64_t first) {
+    for (const PassedPlace& place : places) places_.push_back({place.at, first * 8 + place.bit, place.is_in_member});
 }
 
 // Whether the members that end in the chunk are sound. If so, `here_` becomes the place after the chunk.
@@ -127,6 +133,7 @@ std::span<const std::uint8_t> ParallelGzip::take_front(ChunkSlot& slot) {
     }
     link_ = slot.after;
     is_front_used_ = true;
+    pass_places(chunk.places, slot.first);
     return slot.room.bytes(chunk);
 }
 
@@ -173,6 +180,7 @@ std::span<const std::uint8_t> ParallelGzip::decode_in_order(std::span<const std:
     const auto pass = [&] { reader_at_ += static_cast<std::uint64_t>(from.data() - begin); };
     try {
         const auto bytes = reader_->decode(from);
+        pass_places(reader_->places(), reader_at_);
         pass();
         return bytes;
     } catch (const InputError&) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "inflate/chunk_queue.h"
 #include "inflate/gzip_reader.h"
@@ -44,6 +45,9 @@ public:
     // then tells; what the source throws; std::bad_alloc.
     std::span<const std::uint8_t> read();
 
+    // The places that the last read() has passed, in order, whatever the threads. Bit 0 is the first from the source.
+    std::span<const PassedPlace> places() const noexcept { return places_; }
+
     // At the end: whether the stream is complete.
     bool is_whole() const noexcept { return is_whole_; }
 
@@ -60,12 +64,14 @@ private:
     std::span<const std::uint8_t> decode_in_order(std::span<const std::uint8_t> from);
     bool rejoin();
     void drop_passed(std::uint64_t byte);
+    void pass_places(std::span<const PassedPlace> places, std::uint64_t first);
 
     Source source_;
     bool is_chunk_size_fixed_;
     std::size_t chunk_size_;
-    bool is_at_end_ = false;           // of the source
-    std::uint64_t read_ = 0;           // bytes from the source
+    bool is_at_end_ = false;  // of the source
+    std::uint64_t read_ = 0;  // bytes from the source
+    std::vector<PassedPlace> places_;
     std::unique_ptr<ChunkSlot> last_;  // read, but without the bytes of the chunk that follows
     bool is_whole_ = false;
     std::uint64_t place_ = 0;

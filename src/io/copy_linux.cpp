@@ -23,6 +23,18 @@ constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 // How many bytes the system copies in one call. A server can copy a lot in one call.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
+void for_each_part(const Blob& blob, BlobRange range, std::uint64_t part_size, const Cancellation* cancellation,
+                   const std::function<void(std::span<const std::uint8_t>)>& take) {
+    std::vector<std::uint8_t> buffer;
+    while (range.size > 0) {
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        const std::uint64_t size = std::min(range.size, part_size);
+        take(blob.lend(range.offset, static_cast<std::size_t>(size), buffer));
+        range.offset += size;
+        range.size -= size;
+    }
+}
+
 // Whether the error means that the system itself cannot copy between these two files.
 bool must_copy_by_hand(int error) {
     return error == EXDEV || error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EBADF ||
@@ -69,14 +81,7 @@ std::optional<FileIdentity> find_file_of(const Directory& directory, const std::
 
 void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancellation,
                    const std::function<void(std::span<const std::uint8_t>)>& take) {
-    std::vector<std::uint8_t> buffer;
-    while (range.size > 0) {
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        const std::uint64_t size = std::min(range.size, kWriteSize);
-        take(blob.lend(range.offset, size, buffer));
-        range.offset += size;
-        range.size -= size;
-    }
+    for_each_part(blob, range, kWriteSize, cancellation, take);
 }
 
 std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
@@ -107,7 +112,9 @@ void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::st
     }
     ReadAhead ahead(blob, range.offset, range.offset + range.size);
     std::uint64_t done = 0;
-    for_each_part(blob, range, cancellation, [&](std::span<const std::uint8_t> bytes) {
+    const auto* const stored = dynamic_cast<const FileBlob*>(&blob);
+    const std::uint64_t part_size = stored != nullptr ? stored->best_size() : kWriteSize;
+    for_each_part(blob, range, part_size, cancellation, [&](std::span<const std::uint8_t> bytes) {
         done += bytes.size();
         ahead.wait_for(done);
         write_all(descriptor, bytes, name, cancellation);

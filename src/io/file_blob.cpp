@@ -116,7 +116,8 @@ FileBehind file_behind(const Blob& blob) noexcept {
         return behind;
     }
     const auto* file = dynamic_cast<const FileBlob*>(&blob);
-    return file != nullptr ? FileBehind{file->source().file.get(), file->source().offset} : FileBehind{};
+    return file != nullptr && file->is_stored_as_is() ? FileBehind{file->source().file.get(), file->source().offset}
+                                                      : FileBehind{};
 }
 
 std::span<const std::uint8_t> mapped_bytes(const Blob& blob, std::uint64_t offset, std::uint64_t size) noexcept {

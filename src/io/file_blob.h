@@ -27,6 +27,12 @@ public:
     virtual std::span<const std::uint8_t> mapped() const noexcept { return {}; }
     virtual bool is_mapped() const noexcept { return false; }
 
+    // Whether the bytes are in the file as they are.
+    virtual bool is_stored_as_is() const noexcept { return true; }
+
+    // How many bytes are best asked for at once by a thread that reads a long range alone.
+    virtual std::uint64_t best_size() const noexcept { return std::uint64_t{1} << 20; }
+
     // Fills `into` with the bytes from `offset` on. Uses pread(), even if the bytes are mapped from a file. Throws what
     // lend() throws.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const;
@@ -60,8 +66,8 @@ struct FileBehind {
     std::uint64_t offset = 0;
 };
 
-// The file that holds the blob's bytes, and where they begin. There is no file if the blob is not a FileBlob or a range
-// of one.
+// The file that holds the blob's bytes as they are, and where they begin. There is no file if the blob is not a
+// FileBlob or a range of one.
 FileBehind file_behind(const Blob& blob) noexcept;
 
 // The bytes [offset, offset + size) of the blob if they are mapped from a file; otherwise empty.

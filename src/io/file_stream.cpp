@@ -139,8 +139,10 @@ std::span<const std::uint8_t> FileStream::decode_next() {
     if (gzip_) return read_gzip();
     try {
         for (;;) {
+            const std::uint64_t first = consumed_ - compressed_.size();
             const auto bytes = decoder_->decode(compressed_, following_);
             decoded_ += bytes.size();
+            observe(bytes, decoder_->places(), first);
             if (!bytes.empty()) return bytes;
             if (read_compressed()) continue;
             // The decoder may have been waiting for more bytes before decoding those that it has.
@@ -154,6 +156,15 @@ std::span<const std::uint8_t> FileStream::decode_next() {
         if (!decoder_->has_place()) throw;
         throw_at(error, consumed_ - compressed_.size());
     }
+}
+
+// The bits of places count from the byte `first`.
+void FileStream::observe(std::span<const std::uint8_t> bytes, std::span<const PassedPlace> places,
+                         std::uint64_t first) {
+    if (!observer_) return;
+    std::vector<PassedPlace> moved(places.begin(), places.end());
+    for (PassedPlace& place : moved) place.bit += first * 8;
+    observer_->decoded(bytes, moved);
 }
 
 // Gives the stream to several threads if they would be faster. Nothing is known of a pipe: not how fast bytes arrive,
@@ -180,6 +191,7 @@ void FileStream::use_threads_for_gzip() {
 std::span<const std::uint8_t> FileStream::read_gzip() {
     try {
         const auto bytes = gzip_->read();
+        observe(bytes, gzip_->places(), gzip_at_);
         if (bytes.empty() && !gzip_->is_whole()) throw InputError(too_short(compression_));
         return bytes;
     } catch (const InputError& error) {

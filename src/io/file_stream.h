@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/unfilled_buffer.h"
@@ -21,11 +22,20 @@
 
 namespace cleave {
 
+// Sees what is decoded of a gzip stream.
+class DecodeObserver {
+public:
+    virtual ~DecodeObserver() = default;
+    // The next bytes, perhaps none, and the places among them; their bits count from the beginning of the stream.
+    virtual void decoded(std::span<const std::uint8_t> bytes, std::span<const PassedPlace> places) = 0;
+};
+
 class FileStream final : public Stream {
 public:
     // `source` must outlive the stream and must not be moved; `cancellation`, if any, must outlive it too.
-    FileStream(const Source& source, const Cancellation* cancellation, Encoding encoding)
-        : source_(source), cancellation_(cancellation) {
+    FileStream(const Source& source, const Cancellation* cancellation, Encoding encoding,
+               std::shared_ptr<DecodeObserver> observer = nullptr)
+        : source_(source), cancellation_(cancellation), observer_(std::move(observer)) {
         if (encoding != Encoding::kBytes) converter_.emplace(encoding);
     }
 
@@ -50,6 +60,7 @@ private:
     std::span<const std::uint8_t> read_next();
     std::span<const std::uint8_t> read_plain();
     std::span<const std::uint8_t> decode_next();
+    void observe(std::span<const std::uint8_t> bytes, std::span<const PassedPlace> places, std::uint64_t first);
     void use_threads_for_gzip();
     std::span<const std::uint8_t> read_gzip();
     std::span<const std::uint8_t> convert_next();
@@ -57,6 +68,7 @@ private:
 
     const Source& source_;
     const Cancellation* cancellation_;
+    std::shared_ptr<DecodeObserver> observer_;  // of gzip; may be null
     unsigned threads_ = 1;
     UnfilledBuffer buffer_;                  // read from the source
     std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads

@@ -19,6 +19,8 @@
 #include "io/fd.h"
 #include "io/file_blob.h"
 #include "io/file_stream.h"
+#include "io/gzip_blob.h"
+#include "io/gzip_input.h"
 #include "io/source.h"
 
 namespace cleave {
@@ -67,8 +69,9 @@ struct Input::Impl {
     std::unique_ptr<FileStream> stream;
     std::uint64_t left_out = 0;                    // bytes at the end of a snapshot
     std::uint64_t consumed = 0;                    // by a stream that has been spooled
-    Compression compression = Compression::kNone;  // of a stream that has been spooled
-    std::vector<std::uint8_t> peeked;              // from a blob
+    Compression compression = Compression::kNone;  // of a stream that is a blob now
+    unsigned threads = 1;
+    std::vector<std::uint8_t> peeked;  // from a blob
     std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
@@ -172,7 +175,10 @@ void Input::set_cancellation(const Cancellation* cancellation) noexcept {
     if (impl_->stream) impl_->stream->set_cancellation(cancellation);
 }
 void Input::set_threads(unsigned threads) noexcept {
-    if (impl_ && impl_->stream) impl_->stream->set_threads(threads);
+    if (!impl_) return;
+    impl_->threads = threads;
+    if (impl_->stream) impl_->stream->set_threads(threads);
+    if (auto* const gzip = dynamic_cast<GzipBlob*>(impl_->blob.get())) gzip->set_threads(threads);
 }
 bool Input::claim() noexcept { return impl_ && !impl_->is_claimed.exchange(true); }
 void Input::release_claim() noexcept {
@@ -248,6 +254,30 @@ void Input::spool(Meter* meter) {
     source.status = stat_of(source.file.get(), source.name);
     impl.blob = has_size(source) ? make_file_blob(source, impl.access) : make_empty_blob(source, impl.access);
     if (!impl.blob) throw SystemError(ENOMEM, std::generic_category(), source.name);
+    impl.stream.reset();
+}
+
+bool GzipInput::is_gzip_file(const Input& input) {
+    const Input::Impl& impl = input.opened();
+    return impl.stream && input.compression() == Compression::kGzip && has_size(impl.source) &&
+           impl.source.offset == 0 && impl.encoding == Encoding::kBytes;
+}
+
+void GzipInput::restart(Input& input, std::shared_ptr<DecodeObserver> observer) {
+    Input::Impl& impl = input.opened();
+    impl.stream->require_unread("make_index()");
+    if (::lseek(impl.source.file.get(), 0, SEEK_SET) != 0) throw_errno(impl.source.name);
+    impl.stream = std::make_unique<FileStream>(impl.source, impl.cancellation, impl.encoding, std::move(observer));
+    impl.stream->set_threads(impl.threads);
+}
+
+void GzipInput::become_blob(Input& input, std::shared_ptr<const GzipMap> map) {
+    Input::Impl& impl = input.opened();
+    impl.stream->require_unread("read_by_index()");
+    auto blob = std::make_unique<GzipBlob>(impl.source, std::move(map));
+    blob->set_threads(impl.threads);
+    impl.compression = Compression::kGzip;
+    impl.blob = std::move(blob);
     impl.stream.reset();
 }
 

@@ -39,6 +39,8 @@ void ParallelDecoder::set_threads(unsigned threads) noexcept {
 std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
 
 std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8_t>& from, Following following) {
+    const std::uint8_t* const begin = from.data();
+    places_.clear();
     while (takes_parts_ && !from.empty()) {
         const bool is_cut = find_parts(from);
         const bool is_little = full_parts_ < threads_ && from.size() < kRoom * threads_;
@@ -47,9 +49,15 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
         takes_parts_ = !parts_.empty();
         has_parts_ = has_parts_ || takes_parts_;
         if (!takes_parts_) break;
-        if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
+        if (const auto bytes = take_parts(from, begin); !bytes.empty()) return bytes;
     }
-    if (gzip_) return gzip_->decode(from);
+    if (gzip_) {
+        const std::uint64_t first = static_cast<std::uint64_t>(from.data() - begin) * 8;
+        const auto bytes = gzip_->decode(from);
+        for (const PassedPlace& place : gzip_->places())
+            places_.push_back({place.at, first + place.bit, place.is_in_member});
+        return bytes;
+    }
     const auto into = buffer_.grow(kInOrder).first(kInOrder);
     return into.first(decoder_->decode(from, into));
 }
@@ -96,7 +104,9 @@ std::size_t ParallelDecoder::decode_parts(std::span<std::uint8_t> room) {
     return end.load();
 }
 
-std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::uint8_t>& from) {
+// `begin` is the byte from which the bits of places count.
+std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::uint8_t>& from,
+                                                          const std::uint8_t* begin) {
     const auto room = buffer_.grow(std::max(room_, kInOrder));
     const std::size_t count = decode_parts(room);
     takes_parts_ = count == parts_.size();
@@ -106,6 +116,7 @@ std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::u
     for (const Part& part : std::span(parts_).first(count)) {
         size += part.size;
         from = from.subspan(part.bytes.size());
+        places_.push_back({size, static_cast<std::uint64_t>(from.data() - begin) * 8, false});
     }
     return room.first(size);
 }

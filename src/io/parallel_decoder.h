@@ -50,6 +50,10 @@ public:
     // follow; if kNothing follows, the stream ends too early. Throws what Decoder::decode() throws.
     std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from, Following following);
 
+    // The places of a gzip stream that the last decode() has passed, in order. Their bits count from the first byte it
+    // was given.
+    std::span<const PassedPlace> places() const noexcept { return places_; }
+
     // How many bytes to read in addition to those that decode() did not take.
     std::size_t read_size() const;
 
@@ -76,7 +80,7 @@ private:
 
     bool find_parts(std::span<const std::uint8_t> bytes);
     std::size_t decode_parts(std::span<std::uint8_t> room);
-    std::span<const std::uint8_t> take_parts(std::span<const std::uint8_t>& from);
+    std::span<const std::uint8_t> take_parts(std::span<const std::uint8_t>& from, const std::uint8_t* begin);
 
     std::unique_ptr<GzipReader> gzip_;  // either this or the next
     std::unique_ptr<Decoder> decoder_;
@@ -88,6 +92,7 @@ private:
     std::size_t room_ = 0;        // for parts_
     std::vector<std::unique_ptr<PartDecoder>> workers_;
     UnfilledBuffer buffer_;
+    std::vector<PassedPlace> places_;
 };
 
 }  // namespace cleave

@@ -1,7 +1,8 @@
 // Creates the index of a file and writes it next to the file.
 //
 //   wait until the clock has passed the time of the file's last change
-//   scan the file; while each MiB is in the cache, walk to its first record start (scan/first_starts.h)
+//   scan the file; while each MiB is in the cache, walk to its first record start (scan/first_starts.h); or, a gzip
+//       file: scan it in order (scan/stream_starts.h), and note from where it can be decoded (index/gzip_notes.h)
 //   write the bytes to a file without a name; sync it; give it the name, in exchange for any older index
 //
 // The wait protects against edits right after the scan. A file's times advance in ticks of some milliseconds. A second
@@ -15,16 +16,22 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "cleave/output.h"
 #include "dialect/check_arguments.h"
+#include "index/gzip_notes.h"
 #include "io/fd.h"
+#include "io/gzip_input.h"
 #include "scan/check_arguments.h"
 #include "scan/first_starts.h"
+#include "scan/stream_starts.h"
 #include "write/piece_store.h"
 
 namespace cleave {
@@ -69,10 +76,54 @@ std::string literal(const std::string& path) {
 }
 
 // Gives the index the permissions of the file, but lets no other user write to it: such an index would not be trusted.
-void set_permissions(const TemporaryFile& file) {
-    constexpr mode_t kMost = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
-    const mode_t mode = stat_of(file.descriptor(), file.path()).st_mode & kMost;
+// Windows are parts of the text, which somebody who may read the compressed file must not get unasked: other users
+// cannot read them, whatever the mode of the file.
+void set_permissions(const TemporaryFile& file, bool has_text) {
+    constexpr mode_t kOwn = S_IRUSR | S_IWUSR;
+    constexpr mode_t kMost = kOwn | S_IRGRP | S_IROTH;
+    const mode_t mode = has_text ? kOwn : stat_of(file.descriptor(), file.path()).st_mode & kMost;
     if (::fchmod(file.descriptor(), mode) != 0) throw_errno(file.path());
+}
+
+// What the scan of an input finds for its index.
+struct Scanned {
+    Findings findings;
+    std::uint64_t header_size = 0;
+    std::vector<Boundary> entries;
+    std::optional<GzipIndex> gzip;
+};
+
+using Found = FunctionRef<void(const Findings&)>;
+
+void report(const Findings& findings, const Found& found) {
+    if (found) found(findings);
+    if (findings.open_quote) throw OpenQuoteError(*findings.open_quote);
+}
+
+Scanned scan_blob(Input& input, const Dialect& dialect, Execution execution, const Found& found) {
+    execution.block_size = kIndexStep;
+    execution.index = nullptr;
+    FirstStarts starts;
+    const bool finds_starts = execution.summariser == nullptr;
+    if (finds_starts) execution.summariser = &starts;
+    const RecordIndex index = index_records(input, dialect, execution);
+    Scanned scanned{index.findings(), 0, {}, {}};
+    report(scanned.findings, found);
+    scanned.header_size = Locator(index).start_of(scanned.findings.header_records).offset;
+    scanned.entries = index.first_boundaries(input.cancellation(), finds_starts ? &starts : nullptr);
+    rescan_if_touched(input, index, dialect, execution);
+    return scanned;
+}
+
+Scanned scan_gzip(Input& input, const Dialect& dialect, const Execution& execution, const Found& found) {
+    const auto notes = std::make_shared<GzipNotes>();
+    GzipInput::restart(input, notes);
+    StreamStarts starts(kIndexStep);
+    Scanned scanned{scan_stream(input, dialect, execution, &starts), starts.header_size(), starts.boundaries(),
+                    notes->take()};
+    report(scanned.findings, found);
+    scanned.gzip->file_size = input.identity().size;
+    return scanned;
 }
 
 }  // namespace
@@ -87,8 +138,9 @@ void write_index(const Input& input, const IndexContents& contents) {
     PieceStore store(input, namer, options, false);
     store.begin();
     store.check(path);
-    TemporaryFile file = store.create(path);
-    set_permissions(file);
+    const bool has_text = contents.gzip.has_value();
+    TemporaryFile file = has_text ? store.create(path, S_IRUSR | S_IWUSR) : store.create(path);
+    set_permissions(file, has_text);
     write_all(file.descriptor(), bytes, path, input.cancellation());
     // Sync first: after a power failure, the named file might otherwise not be an index, and could not be replaced.
     file.sync();
@@ -101,34 +153,29 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
                          FunctionRef<void(const Findings&)> found) {
     checked(dialect);
     checked_kernel(execution);
-    if (input.is_stream()) throw ArgumentError("index: the input is a stream");
+    if (input.is_stream()) {
+        input.peek(1);  // detects the compression
+        if (!GzipInput::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
+    }
     if (input.is_snapshot()) throw ArgumentError("index: the input is a snapshot");
     wait_for_next_tick(input);
-    Execution by_step = execution;
-    by_step.block_size = kIndexStep;
-    by_step.index = nullptr;
-    FirstStarts starts;
-    const bool finds_starts = by_step.summariser == nullptr;
-    if (finds_starts) by_step.summariser = &starts;
-    const RecordIndex index = index_records(input, dialect, by_step);
-    const Findings& findings = index.findings();
-    if (found) found(findings);
-    if (findings.open_quote) throw OpenQuoteError(*findings.open_quote);
-
-    IndexContents contents;
+    Scanned scanned =
+        input.is_stream() ? scan_gzip(input, dialect, execution, found) : scan_blob(input, dialect, execution, found);
+    const Findings& findings = scanned.findings;
     const FileIdentity file = input.identity();
+    IndexContents contents;
     IndexHead& head = contents.head;
     head.dialect_digest = dialect_digest(dialect);
     head.size = findings.size;
     head.mtime_ns = file.mtime_ns;
     head.ctime_ns = file.ctime_ns;
     head.inode = file.inode;
-    head.header_size = Locator(index).start_of(findings.header_records).offset;
+    head.header_size = scanned.header_size;
     head.header_records = findings.header_records;
     head.records = findings.records;
     head.divergence = findings.divergence;
-    contents.entries = index.first_boundaries(input.cancellation(), finds_starts ? &starts : nullptr);
-    rescan_if_touched(input, index, dialect, by_step);
+    contents.entries = std::move(scanned.entries);
+    contents.gzip = std::move(scanned.gzip);
     return contents;
 }
 

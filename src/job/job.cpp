@@ -15,6 +15,7 @@
 
 #include "cleave/error.h"
 #include "cleave/foreign.h"
+#include "io/file_blob.h"
 #include "job/job_output.h"
 #include "job/piece_bytes.h"
 #include "job/piece_reports.h"
@@ -66,7 +67,10 @@ private:
     bool has_rules() const { return !job_.stage.options.is_empty(); }
 
     void refuse_unclonable() {
-        if (job_.output.clone != CloneMode::kAlways || !input_.is_stream() || input_.peek(1).empty()) return;
+        if (job_.output.clone != CloneMode::kAlways) return;
+        const bool is_compressed = input_.compression() != Compression::kNone;
+        const bool is_decoded = is_compressed && !input_.is_stream() && file_behind(input_.blob()).descriptor < 0;
+        if ((!input_.is_stream() && !is_decoded) || input_.peek(1).empty()) return;
         const char* why = "not a regular file";
         if (input_.compression() != Compression::kNone) why = "compressed";
         if (input_.encoding() != Encoding::kBytes) why = "converted to UTF-8";

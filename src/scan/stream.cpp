@@ -7,6 +7,7 @@
 #include "io/sequential_reader.h"
 #include "scan/comparing_walker.h"
 #include "scan/header_finder.h"
+#include "scan/stream_starts.h"
 
 namespace cleave {
 namespace {
@@ -16,22 +17,27 @@ Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execut
     return index_records(input, dialect, execution).findings();
 }
 
-Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution) {
+}  // namespace
+
+Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution, StreamStarts* starts) {
     input.set_threads(execution.thread_count());
     ComparingWalker walker = walker_of(input, dialect, execution);
     HeaderFinder header(dialect, walker.lead());
     SequentialReader reader(input, execution.meter);
     for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
-        walker.pass(bytes);
         header.feed(bytes);
+        if (starts != nullptr) {
+            starts->pass(walker, header, bytes);
+        } else {
+            walker.pass(bytes);
+        }
     }
     Findings findings = walker.findings();
     findings.header_records = header.records();
+    if (starts != nullptr) starts->end(findings);
     input.throw_if_changed();
     return findings;
 }
-
-}  // namespace
 
 // Looks at more and more of the input until it reaches the end of the preamble. Most inputs have none.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
@@ -55,7 +61,8 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
 
 Findings scan(Input& input, const Dialect& dialect, const Execution& execution) {
     try {
-        return input.is_stream() ? scan_stream(input, dialect, execution) : scan_blob(input, dialect, execution);
+        return input.is_stream() ? scan_stream(input, dialect, execution, nullptr)
+                                 : scan_blob(input, dialect, execution);
     } catch (const std::exception&) {
         input.rethrow();
     }

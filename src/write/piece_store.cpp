@@ -228,13 +228,13 @@ void PieceStore::check_texts(const std::string& report, const std::string& manif
     }
 }
 
-TemporaryFile PieceStore::create(const std::string& path) {
+TemporaryFile PieceStore::create(const std::string& path, mode_t most) {
     const std::string name = name_of(path);
     if (options_.make_directories) {
         const MutexLock lock(mutex_);
         make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
-    const mode_t permissions = input_.identity().permissions;
+    const mode_t permissions = input_.identity().permissions & most;
     if (auto file = create_unnamed(*directory_, name, permissions)) return std::move(*file);
     return create_hidden(name, permissions);
 }

@@ -17,6 +17,8 @@
 // to remove hidden files; a run that writes the same names also keeps existing files that are identical to its pieces.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <deque>
 #include <map>
@@ -93,8 +95,9 @@ public:
     void check_texts(const std::string& report, const std::string& manifest) const;
 
     // Creates a file that will get this path; check() must have been called for it. Creates the directory if needed.
-    // The file's mode is FileIdentity::permissions of the input, less the umask. Throws SystemError.
-    TemporaryFile create(const std::string& path);
+    // The file's mode is FileIdentity::permissions of the input, but at most `most`, less the umask. Throws
+    // SystemError.
+    TemporaryFile create(const std::string& path, mode_t most = 0777);
 
     // Gives the file its name. If `is_present` (check() returned true) and the existing file is the piece already, that
     // file stays instead. Throws what holds() throws, and OutputError if the existing file is a piece of this run.

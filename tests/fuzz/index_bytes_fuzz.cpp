@@ -28,6 +28,13 @@ void read_bytes(std::string bytes) {
         const IndexView view(bytes_of(bytes));
         IndexContents contents{view.head(), {}};
         for (std::size_t i = 0; i < view.entry_count(); ++i) contents.entries.push_back(view.entry(i));
+        if (view.is_of_gzip()) {
+            GzipIndex& gzip = contents.gzip.emplace();
+            gzip.file_size = view.file_size();
+            for (std::uint64_t at = 0; at < view.head().size; at += kGzipPart)
+                gzip.checksums.push_back(view.checksum(static_cast<std::size_t>(at / kGzipPart)));
+            for (std::size_t i = 0; i < view.checkpoint_count(); ++i) gzip.checkpoints.push_back(view.checkpoint(i));
+        }
         const std::vector<std::uint8_t> again = encode_index(contents);
         ASSERT_EQ(again.size(), bytes.size());
         constexpr std::size_t kUnread = 104;
@@ -46,6 +53,11 @@ constexpr std::size_t kHeadSize = 128 - 8;
 constexpr std::size_t kEntryCount = 112 - 8;
 constexpr std::size_t kEntrySize = 16;
 constexpr std::size_t kEndSize = 16;
+constexpr std::size_t kVersion = 8 - 8;
+constexpr std::size_t kTextSize = 24 - 8;
+constexpr std::size_t kCheckpointCount = 136 - 8;
+constexpr std::size_t kGzipHeadSize = 144 - 8;
+constexpr std::size_t kCheckpointSize = 48;
 
 void store(std::span<std::uint8_t> bytes, std::size_t at, std::size_t size, std::uint64_t number) {
     for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<std::uint8_t>(number >> (8 * i));
@@ -88,13 +100,27 @@ std::size_t change_index(std::span<std::uint8_t> room, std::size_t size, Random&
     return size;
 }
 
+// Where the bytes end that the CRC is of, besides the last ones: in the index of a gzip file, at the first window.
+std::size_t end_of_numbers(std::span<const std::uint8_t> bytes) {
+    const std::size_t end = bytes.size() - kEndSize;
+    if (end < kGzipHeadSize || bytes[kVersion] != 2) return end;
+    const std::uint64_t most = bytes.size();  // of each kind
+    const std::uint64_t checksums = std::min(number_at(bytes, kTextSize) / kGzipPart + 1, most);
+    const bool has_rest = number_at(bytes, kTextSize) % kGzipPart != 0;
+    const std::uint64_t at = kGzipHeadSize + std::min(number_at(bytes, kEntryCount), most) * kEntrySize +
+                             (checksums - (has_rest ? 0 : 1)) * 4 +
+                             std::min(number_at(bytes, kCheckpointCount), most) * kCheckpointSize;
+    return static_cast<std::size_t>(std::min<std::uint64_t>(at, end));
+}
+
 // Corrects the size and the CRC at the end, because otherwise nearly every change would be refused at once.
 void mend_index(std::span<std::uint8_t> bytes) {
     if (bytes.size() < kEndSize) return;
     const auto end = bytes.last(kEndSize);
     store(end, 0, 8, bytes.size() + std::size(kMagic) - 1);
     store(end, 8, 4, 0);
-    store(end, 12, 4, crc32c_by_bits(kMagic + std::string(bytes.begin(), bytes.end() - 4)));
+    const std::string numbers(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(end_of_numbers(bytes)));
+    store(end, 12, 4, crc32c_by_bits(kMagic + numbers + std::string(end.begin(), end.end() - 4)));
 }
 
 std::size_t mutate(std::span<std::uint8_t> room, std::size_t size, unsigned seed) {

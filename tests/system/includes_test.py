@@ -22,7 +22,7 @@ import tempfile
 # two folders depend on each other. All except the kernels may also include base; all may include include/cleave.
 FLOORS = [
     {"cli": "formats lane write plan stage scan offload io memory"},
-    {"job": "formats lane write plan keys stage scan dialect io"},
+    {"job": "formats lane write plan keys stage scan index dialect io"},
     {"columns": "plan stage fields records scan dialect io", "formats": "io",
      "lane": "plan keys stage records scan offload memory", "write": "io"},
     {"plan": "keys ranges scan io"},

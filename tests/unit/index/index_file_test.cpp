@@ -313,9 +313,9 @@ TEST_F(IndexFileTest, AnotherDialectAndAnotherVersionAreNotUsed) {
     EXPECT_EQ(fault(semicolon),
               "it was made for a different dialect; cleave index with the options of this run makes it again");
     std::fstream file(index(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(8).put(2);
+    file.seekp(8).put(3);
     file.close();
-    EXPECT_EQ(fault(), "it is of version 2 of the format");
+    EXPECT_EQ(fault(), "it is of version 3 of the format");
 }
 
 TEST_F(IndexFileTest, ChangedFilesAreNoticed) {

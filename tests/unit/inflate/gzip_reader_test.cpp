@@ -3,6 +3,7 @@
 #include "inflate/gzip_reader.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -87,6 +88,60 @@ TEST(GzipReaderTest, AnotherReaderContinuesAtABlock) {
         } catch (const InputError&) {  // garbage after the last member
         }
         ASSERT_EQ(text, outcome_by_zlib(stream).text) << i;
+    }
+}
+
+// Every place that the reader reports leads to the rest of the stream, with the size, the checksum and the window of
+// the text before it. Between two members the text of the member is not known, so its beginning is taken from the
+// places.
+TEST(GzipReaderTest, PlacesLeadToTheRest) {
+    Random random(40);
+    for (unsigned i = rounds(60); i > 0; --i) {
+        const std::string stream = some_gzip(random, kMostText);
+        const GzipOutcome outcome = outcome_by_zlib(stream);
+        std::vector<PassedPlace> places;  // of the stream
+        std::size_t given = 0;
+        std::size_t decoded = 0;
+        const std::size_t step = some_step(random, stream.size());
+        try {
+            GzipReader reader;
+            for (std::size_t taken = 0;;) {
+                auto from = bytes_of(stream).subspan(taken, given - taken);
+                const std::uint64_t first = std::uint64_t{taken} * 8;
+                const std::size_t size = reader.decode(from).size();
+                for (const PassedPlace& place : reader.places()) {
+                    ASSERT_LE(place.at, size);
+                    places.push_back({decoded + place.at, first + place.bit, place.is_in_member});
+                }
+                decoded += size;
+                taken = given - from.size();
+                if (size > 0) continue;
+                if (given == stream.size()) break;
+                given = std::min(stream.size(), given + step);
+            }
+        } catch (const InputError&) {  // garbage after the last member
+        }
+        ASSERT_FALSE(places.empty());
+        ASSERT_FALSE(places.back().is_in_member);
+        ASSERT_EQ(places.back().at, outcome.text.size());
+        std::size_t member = 0;
+        for (const PassedPlace& place : places) {
+            if (!place.is_in_member) member = place.at;
+            const auto before = bytes_of(outcome.text).subspan(member, place.at - member);
+            const auto checksum =
+                static_cast<std::uint32_t>(::crc32(0, before.data(), static_cast<uInt>(before.size())));
+            GzipReader second(
+                {static_cast<unsigned>(place.bit % 8), place.is_in_member, false, before.size(), checksum},
+                before.last(std::min<std::size_t>(before.size(), 32768)));
+            auto from = bytes_of(stream).subspan(static_cast<std::size_t>(place.bit / 8));
+            std::string rest;
+            try {
+                for (auto bytes = second.decode(from); !bytes.empty(); bytes = second.decode(from))
+                    rest.append(bytes.begin(), bytes.end());
+            } catch (const InputError&) {
+            }
+            ASSERT_EQ(rest, outcome.text.substr(place.at)) << i << ' ' << place.bit;
+        }
     }
 }
 

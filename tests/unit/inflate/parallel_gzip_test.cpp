@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "gzip_outcomes.h"
 #include "gzip_reference.h"
@@ -30,6 +31,20 @@ TEST(ParallelGzipTest, RandomStreamsAreReadAsByZlib) {
             damage_gzip(random, damaged);
             ASSERT_EQ(outcome_on_threads(damaged, some_way(random)), outcome_by_zlib(damaged)) << i;
         }
+    }
+}
+
+// The places are those of a reader that is given the whole stream, as far as it goes: the same bits, in the same order.
+TEST(ParallelGzipTest, PlacesDoNotDependOnThreads) {
+    Random random(41);
+    for (unsigned i = gzip_streams(kSanitized ? 60 : 300); i > 0; --i) {
+        std::string stream = some_gzip(random, 600'000);
+        if (random.chance(30)) damage_gzip(random, stream);
+        std::vector<PassedPlace> wanted;
+        outcome_in_order(stream, stream.size(), &wanted);
+        std::vector<PassedPlace> found;
+        outcome_on_threads(stream, some_way(random), &found);
+        ASSERT_EQ(found, wanted) << i;
     }
 }
 

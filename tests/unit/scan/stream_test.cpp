@@ -1,6 +1,7 @@
 // Input and scan(): text from a pipe is read the same way as text in a file.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "mapped_input.h"
 #include "pipe_input.h"
 #include "reference.h"
+#include "scan/stream_starts.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {
@@ -49,6 +51,33 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
             EXPECT_EQ(findings.open_quote, reading.open_quote());
             const RecordIndex index(bytes_of(text), dialect, Execution{});
             EXPECT_EQ(findings.divergence, index.findings().divergence);
+        }
+    }
+}
+
+// What an index needs of a stream, for short texts and for those longer than the part that is peeked at.
+TEST(Scan, OfAStreamFindsTheBoundariesAfterEachStep) {
+    constexpr std::array<std::uint64_t, 6> kSteps = {1, 2, 7, 64, 1000, 70'000};
+    for (std::uint64_t seed = 0; seed < rounds(12); ++seed) {
+        Random random(seed);
+        for (const Dialect& unled : every_dialect_and_rule()) {
+            const Dialect dialect = led_at_random(unled, random);
+            std::string text = random_text(random, dialect, random.below(400));
+            if (random.chance(20)) text = random_csv(random, dialect, kSniffSize + random.below(2) - 1, 0) + text;
+            if (random.chance(20)) text = std::string(random.below(8), random.one_of("\n\r")) + text;
+            if (random.chance(20)) text = "\xEF\xBB\xBF" + text;
+            const std::uint64_t step = kSteps.at(random.below(kSteps.size()));
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect) << ", step " << step);
+            Pipe pipe(text, random_sizes(random));
+            Input input = open_mapped(pipe.path());
+            StreamStarts starts(step);
+            const Findings findings = scan_stream(input, dialect, Execution{}, &starts);
+            const Reading reading = read_by_rules(text, dialect);
+            EXPECT_EQ(findings.header_records, header_records(text, dialect));
+            EXPECT_EQ(starts.header_size(), reading.start_of(findings.header_records).offset);
+            ASSERT_EQ(starts.boundaries().size(), (text.size() + step - 1) / step);
+            for (std::size_t i = 0; i < starts.boundaries().size(); ++i)
+                ASSERT_EQ(starts.boundaries()[i], reading.at_or_after(i * step)) << i;
         }
     }
 }

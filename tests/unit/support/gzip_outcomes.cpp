@@ -14,7 +14,17 @@ namespace cleave::test {
 
 using Verdict = GzipOutcome::Verdict;
 
-GzipOutcome outcome_in_order(std::string_view stream, std::size_t step) {
+namespace {
+
+void append_places(std::span<const PassedPlace> places, std::size_t text, std::uint64_t bit,
+                   std::vector<PassedPlace>* into) {
+    if (into == nullptr) return;
+    for (const PassedPlace& place : places) into->push_back({text + place.at, bit + place.bit, place.is_in_member});
+}
+
+}  // namespace
+
+GzipOutcome outcome_in_order(std::string_view stream, std::size_t step, std::vector<PassedPlace>* places) {
     GzipReader reader;
     GzipOutcome outcome;
     std::size_t taken = 0;
@@ -22,6 +32,7 @@ GzipOutcome outcome_in_order(std::string_view stream, std::size_t step) {
         auto from = bytes_of(stream).subspan(taken, given - taken);
         try {
             const auto bytes = reader.decode(from);
+            append_places(reader.places(), outcome.text.size(), taken * std::uint64_t{8}, places);
             taken = given - from.size();
             outcome.text.append(bytes.begin(), bytes.end());
             if (!bytes.empty()) continue;
@@ -39,7 +50,7 @@ GzipOutcome outcome_in_order(std::string_view stream, std::size_t step) {
     return outcome;
 }
 
-GzipOutcome outcome_on_threads(std::string_view stream, const GzipWay& way) {
+GzipOutcome outcome_on_threads(std::string_view stream, const GzipWay& way, std::vector<PassedPlace>* places) {
     std::size_t given = 0;
     ParallelGzip gzip(
         std::make_unique<GzipReader>(),
@@ -52,8 +63,12 @@ GzipOutcome outcome_on_threads(std::string_view stream, const GzipWay& way) {
         way.threads, way.chunk);
     GzipOutcome outcome;
     try {
-        for (auto bytes = gzip.read(); !bytes.empty(); bytes = gzip.read())
+        for (bool is_end = false; !is_end;) {
+            const auto bytes = gzip.read();
+            append_places(gzip.places(), outcome.text.size(), 0, places);
             outcome.text.append(bytes.begin(), bytes.end());
+            is_end = bytes.empty();
+        }
     } catch (const InputError&) {
         outcome.verdict = Verdict::kCorrupt;
         outcome.place = gzip.place();

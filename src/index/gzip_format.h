@@ -1,0 +1,49 @@
+// What the index of a gzip file has in addition: its bytes, as described in doc/guide/index.md.
+//
+//   4 each       CRC-32 of every 256 KiB of the decoded text, and of the remainder
+//   48 each      checkpoints: decoded offset, compressed bit, decoded bytes of the member, where its window begins
+//   among
+//                the windows (8 bytes each); size and CRC32C of the window as stored here, CRC-32 of the member so far,
+//                1 within a member or else 0 (4 bytes each)
+//   ...          windows, one after the other: raw deflate streams
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cleave/index_file.h"
+
+namespace cleave {
+
+constexpr std::size_t kChecksumSize = 4;
+constexpr std::size_t kCheckpointSize = 48;
+
+// How far back deflate may refer.
+constexpr std::size_t kMostWindow = std::size_t{32} << 10;
+
+[[noreturn]] void throw_damaged_index();
+
+// Appends all this. `size` is that of the decoded text. Returns where the windows begin. Throws ArgumentError for
+// checkpoints that no file can have.
+std::size_t append_gzip(std::uint64_t size, const GzipIndex& gzip, std::vector<std::uint8_t>& bytes);
+
+// `bytes` begin with `count` checkpoints, and end with the windows. Throws IndexError unless a file with these sizes
+// can have them. Does not look into windows.
+void check_checkpoints(std::span<const std::uint8_t> bytes, std::size_t count, std::uint64_t size,
+                       std::uint64_t file_size);
+
+// `bytes` begin with `count` checkpoints, which have been checked, and include the windows. Throws IndexError if the
+// window is damaged.
+GzipCheckpoint load_checkpoint(std::span<const std::uint8_t> bytes, std::size_t count, std::size_t number);
+
+// Windows, as they are stored. At most 32 KiB. Throws std::bad_alloc.
+std::vector<std::uint8_t> pack_window(std::span<const std::uint8_t> window);
+// Throws IndexError unless it is a window of this size.
+std::vector<std::uint8_t> unpack_window(std::span<const std::uint8_t> packed, std::size_t size);
+
+// How large the window is before it is packed.
+std::size_t window_size(const GzipCheckpoint& checkpoint) noexcept;
+
+}  // namespace cleave
