@@ -260,7 +260,7 @@ def check_plain_compiler(build, folder, cxx):
         os.symlink(target, os.path.join(place, name))
     os.mkdir(os.path.join(place, "built"))
     os.symlink(build, os.path.join(place, "built", "release"))
-    words = code_of_guide("**g++ alone**", "sh").split()
+    words = code_of_guide("**g++ alone**", "sh").replace("\\\n", " ").split()
     check(words[0] == "g++", "the line begins with g++")
     run(cxx, *words[1:], cwd=place)
     printed = run(os.path.join(place, "app"), INPUT)
