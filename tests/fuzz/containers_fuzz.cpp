@@ -36,7 +36,9 @@ Decoded decode(Compression format, const std::string& stream, const Parts& parts
     decoder->set_threads(parts.threads);
     std::vector<std::uint8_t> into(parts.room);
     Decoded decoded;
-    const auto take = [&](std::size_t size) { decoded.text.append(into.begin(), into.begin() + std::ptrdiff_t(size)); };
+    const auto take = [&](std::size_t size) {
+        decoded.text.append(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(size));
+    };
     try {
         for (std::size_t i = 0; i < stream.size(); i += parts.size) {
             auto from = bytes_of(stream).subspan(i, std::min(parts.size, stream.size() - i));

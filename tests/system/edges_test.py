@@ -71,7 +71,7 @@ def expected(verb, name, way, rules):
     names_column = VERBS[verb][2]
     is_stream = way in ("pipe", "gz", "zst")
     if verb == "index":
-        return 2 if is_stream else 3 if name == "an open quote" else 0
+        return 2 if way in ("pipe", "zst") else 3 if name == "an open quote" else 0
     if verb == "scan":
         return 2 if is_stream else 0    # within a range it is not known whether a quote is closed later
     if rules != "none":

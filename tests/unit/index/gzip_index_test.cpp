@@ -258,12 +258,14 @@ TEST_F(GzipIndexTest, EveryRangeIsReadAsItIs) {
                 const std::size_t offset = own.below(text.size() + 1);
                 const std::size_t size = std::min(text.size() - offset, own.below(own.chance(30) ? 3'000'000 : 3000));
                 const auto bytes = blob.lend(offset, size, buffer);
-                if (!std::equal(bytes.begin(), bytes.end(), bytes_of(text).begin() + static_cast<long>(offset)))
+                if (!std::equal(bytes.begin(), bytes.end(),
+                                bytes_of(text).begin() + static_cast<std::ptrdiff_t>(offset)))
                     ++wrong.at(worker);
             }
         };
         {
             std::vector<std::jthread> workers;
+            workers.reserve(threads);
             for (unsigned i = 0; i < threads; ++i) workers.emplace_back(read, i);
         }
         EXPECT_EQ(wrong, (std::array<unsigned, 4>{}));

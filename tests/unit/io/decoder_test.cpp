@@ -41,7 +41,9 @@ Decoded decode(Compression format, std::string_view stream, std::size_t part, st
     decoder->set_threads(threads);
     std::vector<std::uint8_t> into(room);
     Decoded decoded;
-    const auto take = [&](std::size_t size) { decoded.text.append(into.begin(), into.begin() + std::ptrdiff_t(size)); };
+    const auto take = [&](std::size_t size) {
+        decoded.text.append(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(size));
+    };
     try {
         while (!stream.empty()) {
             auto from = bytes_of(stream.substr(0, part));
@@ -303,9 +305,8 @@ TEST(Lz4Decoder, TheLegacyFormatIsNotTaken) {
 }
 
 TEST(DecoderMagic, TextIsNotCompressed) {
-    for (const std::string_view text : {"BZh", "BZh9", "BZh9,a\n1,2\n", "BZh01AY&SY", "BZh91AY&S", "BZh:1AY&SY",
-                                        "\xFD"
-                                        "7zXZ"})
+    for (const std::string_view text :
+         {"BZh", "BZh9", "BZh9,a\n1,2\n", "BZh01AY&SY", "BZh91AY&S", "BZh:1AY&SY", "\xFD\x37zXZ"})
         EXPECT_EQ(compression_of(bytes_of(text)), Compression::kNone) << text;
 }
 

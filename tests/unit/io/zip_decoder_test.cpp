@@ -49,13 +49,13 @@ struct Member {
     std::size_t descriptor = 0;  // the width of its sizes; 0: there is none
     bool has_signature = true;   // of the descriptor
     bool is_large = false;       // its sizes are in a zip64 field
-    std::string extra = "";
+    std::string extra = {};
 };
 
 struct Options {
     bool has_large_end = false;
     bool shows_maximum = false;  // in the end after a large end
-    std::string comment = "";
+    std::string comment = {};
 };
 
 // The sizes of a member as in its own fields and in the zip64 field, or unknown as before a descriptor.
