@@ -1,6 +1,10 @@
 # Defines the target Bz2::bz2, with the static library if there is one, as FindNettle.cmake does.
 find_path(Bz2_INCLUDE_DIR bzlib.h)
-find_library(Bz2_LIBRARY NAMES libbz2.a bz2)
+set(Bz2_names libbz2.a bz2)
+if(CLEAVE_BUILD_PYTHON)  # the static library of Debian is not position-independent, so no module can contain it
+    set(Bz2_names bz2 libbz2.a)
+endif()
+find_library(Bz2_LIBRARY NAMES ${Bz2_names})
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Bz2 REQUIRED_VARS Bz2_LIBRARY Bz2_INCLUDE_DIR)
 mark_as_advanced(Bz2_INCLUDE_DIR Bz2_LIBRARY)

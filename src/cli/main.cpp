@@ -113,6 +113,17 @@ std::string describe(const Context& context, const SpoolError& error) {
     return formatted("{}; {}allow it with --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
 }
 
+// The place of the error, after a blank; empty if it has none.
+std::string described_place(const Context& context, const InputError& error) {
+    if (!error.place()) return "";
+    // Until the end of the header is known, the place is in the header.
+    const bool is_header = context.has_header() && context.header_records == 0;
+    const std::uint64_t header_records = is_header ? UINT64_MAX : context.header_records;
+    const std::optional<std::uint64_t> line =
+        context.are_records_lines ? std::optional(error.place()->record + 1) : std::nullopt;
+    return ' ' + describe_place(*error.place(), header_records, line);
+}
+
 // Runs `work` and turns what it throws into a message and an exit status. Throws only std::bad_alloc.
 template <class Work>
 int described(const Context& context, const Work& work) {
@@ -122,16 +133,7 @@ int described(const Context& context, const Work& work) {
     } catch (const UsageError& error) {
         return fail(context, kUsage, error.what());
     } catch (const InputError& error) {
-        // Until the end of the header is known, the place is in the header.
-        const bool is_header = context.has_header() && context.header_records == 0;
-        const std::uint64_t header_records = is_header ? UINT64_MAX : context.header_records;
-        std::string place;
-        if (error.place()) {
-            const std::optional<std::uint64_t> line =
-                context.are_records_lines ? std::optional(error.place()->record + 1) : std::nullopt;
-            place = ' ' + describe_place(*error.place(), header_records, line);
-        }
-        return fail(context, kMalformed, about_input(error.what() + place));
+        return fail(context, kMalformed, about_input(error.what() + described_place(context, error)));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const PieceCountError& error) {

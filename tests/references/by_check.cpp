@@ -85,6 +85,7 @@ std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedR
     std::vector<ExpectedPiece> pieces;
     std::map<Key, std::vector<std::size_t>> of_key;
     const std::uint64_t fixed = policy.by->buckets.value_or(policy.by->parts.size());
+    pieces.reserve(fixed);
     for (std::uint64_t i = 0; i < fixed; ++i) pieces.push_back({{i + 1, header_size, 0, 1, 0}, {}, 0, ""});
     for (std::size_t r = all.body; r < all.keys.size(); ++r) {
         const std::uint64_t begin = all.begins[r];

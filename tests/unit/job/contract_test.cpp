@@ -248,6 +248,7 @@ TEST(Contract, FaultyPartsAreRefused) {
     policy.by->drops_columns = true;
     refuse("columns", policy);
     std::vector<Part> many;
+    many.reserve(ByValue::kMostParts);
     for (std::size_t i = 0; i < ByValue::kMostParts; ++i) many.push_back({std::to_string(i)});
     policy = Policy::into_parts(many);
     policy.by->parts.push_back({"more"});

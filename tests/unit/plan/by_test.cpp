@@ -179,7 +179,7 @@ TEST(By, PartsAreThoseOfTheHashThatThePageNames) {
     Policy policy = policy_by({0});
     policy.header = HeaderMode::kNone;
     const RecordIndex index = index_of(text, Dialect(), {});
-    const auto counts = [&](std::vector<std::uint64_t> weights) {
+    const auto counts = [&](const std::vector<std::uint64_t>& weights) {
         policy.by->parts.clear();
         for (const std::uint64_t weight : weights) {
             policy.by->parts.push_back({std::to_string(policy.by->parts.size()), weight});
