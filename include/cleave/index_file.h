@@ -53,8 +53,8 @@ struct GzipCheckpoint {
     bool is_in_member = false;          // within a member
     std::uint64_t member_size = 0;      // decoded bytes of that member before it
     std::uint32_t member_checksum = 0;  // CRC-32 of these
-    std::vector<std::uint8_t>
-        window;  // the last of these, at most 32 KiB, as a deflate stream; empty if there are none
+    // The last of these bytes, at most 32 KiB, as a deflate stream; empty if there are none.
+    std::vector<std::uint8_t> window;
 
     bool operator==(const GzipCheckpoint&) const = default;
 };

@@ -73,7 +73,7 @@ JsonCensusTaker::JsonCensusTaker(const Dialect& dialect, Boundary begin, const L
       to_skip_(begin.offset == 0 ? lead.size : 0),
       start_{begin.offset + to_skip_, begin.offset == 0 ? lead.records() : begin.record} {}
 
-// The index of the first terminator, or kNone. The LF of a CRLF is a terminator only if the CR is none.
+// The index of the first terminator, or kNone. In a CRLF, the LF is a terminator unless the CR already is one.
 std::size_t JsonCensusTaker::end_of_line(Bytes bytes) const {
     const auto found = std::ranges::find_if(bytes, [this](std::uint8_t byte) {
         return (byte == '\n' && terminator_ != Terminator::kCr) || (byte == '\r' && terminator_ != Terminator::kLf);

@@ -78,7 +78,7 @@ private:
 // after each member.
 struct PassedPlace {
     std::size_t at = 0;     // how many of the decoded bytes come before it
-    std::uint64_t bit = 0;  // compressed; who reports the place says from where it counts
+    std::uint64_t bit = 0;  // of the compressed bytes; the function that reports the place says where counting begins
     bool is_in_member = false;
 
     bool operator==(const PassedPlace&) const = default;

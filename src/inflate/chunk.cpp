@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/little_endian.h"
 #include "inflate/member.h"
 
 namespace cleave {

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/little_endian.h"
 #include "cleave/error.h"
 
 namespace cleave {

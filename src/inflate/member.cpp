@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/little_endian.h"
+
 namespace cleave {
 namespace {
 
@@ -15,12 +17,6 @@ constexpr std::uint8_t kHasComment = 16;
 constexpr std::uint8_t kReserved = 0xE0;
 
 }  // namespace
-
-std::uint64_t number_in(std::span<const std::uint8_t> bytes) noexcept {
-    std::uint64_t number = 0;
-    for (std::size_t i = bytes.size(); i > 0; --i) number = number << 8 | bytes[i - 1];
-    return number;
-}
 
 Decoded MemberHead::read(std::span<const std::uint8_t>& from) noexcept {
     for (; part_ != Part::kEnd; part_ = static_cast<Part>(static_cast<int>(part_) + 1)) {

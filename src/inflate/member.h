@@ -36,7 +36,4 @@ private:
     std::uint32_t checksum_ = 0;  // of the bytes taken
 };
 
-// A little-endian number of at most 8 bytes.
-std::uint64_t number_in(std::span<const std::uint8_t> bytes) noexcept;
-
 }  // namespace cleave

@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "cleave/error.h"
@@ -11,7 +10,8 @@
 namespace cleave {
 namespace {
 
-// Bytes of the next chunk that a chunk may need to reach the end of a block. zlib's blocks have at most 50 KB.
+// Bytes of the next chunk that a chunk may need to reach the end of a block. By default, a block of zlib has at most
+// 16,383 symbols, each of at most 48 bits, which are 98 KB.
 constexpr std::size_t kOverlap = std::size_t{128} << 10;
 
 // Decoded, a chunk should be about this long: many times the window, and little enough for the caches.

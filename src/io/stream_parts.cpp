@@ -9,18 +9,13 @@
 #include <array>
 #include <new>
 
+#include "base/little_endian.h"
+
 namespace cleave {
 namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 using Kind = StreamPart::Kind;
-
-// Decodes a little-endian number.
-std::uint64_t number_in(Bytes bytes) {
-    std::uint64_t number = 0;
-    for (std::size_t i = bytes.size(); i > 0; --i) number = number << 8 | bytes[i - 1];
-    return number;
-}
 
 // The size given by a member's extra field; 0 if there is none.
 std::size_t member_size(Bytes extra) {

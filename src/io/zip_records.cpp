@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/little_endian.h"
+
 namespace cleave {
 namespace {
 
@@ -12,11 +14,8 @@ using Kind = ZipRecord::Kind;
 constexpr std::uint64_t kLargest2 = 0xFFFF;
 constexpr std::uint64_t kLargest4 = 0xFFFFFFFF;
 
-// A little-endian number.
 std::uint64_t number_at(Bytes bytes, std::size_t offset, std::size_t size) noexcept {
-    std::uint64_t number = 0;
-    for (std::size_t i = size; i > 0; --i) number = number << 8 | bytes[offset + i - 1];
-    return number;
+    return number_in(bytes.subspan(offset, size));
 }
 
 std::size_t size_at(Bytes bytes, std::size_t offset) noexcept {
