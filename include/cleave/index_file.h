@@ -59,6 +59,10 @@ struct GzipCheckpoint {
     bool operator==(const GzipCheckpoint&) const = default;
 };
 
+// Whether they are the same. Windows count as what they stand for, because a window can be stored in many ways. Throws
+// IndexError if one of them is damaged.
+bool are_same(const GzipCheckpoint& a, const GzipCheckpoint& b);
+
 // What the index of a gzip file has in addition. The first place from which the file can be decoded is its beginning,
 // which is not among the checkpoints.
 struct GzipIndex {
@@ -110,17 +114,24 @@ public:
     std::size_t checkpoint_count() const noexcept { return checkpoint_count_; }
     // Precondition: `number` is below checkpoint_count().
     std::uint64_t checkpoint_offset(std::size_t number) const noexcept;
-    // Throws IndexError if the window is damaged. Precondition: as checkpoint_offset().
+    // Throws IndexError if the window is damaged, and ArgumentError if the view lacks the windows, as the view of an
+    // IndexFile may. Precondition: as checkpoint_offset().
     GzipCheckpoint checkpoint(std::size_t number) const;
-    // Whether it is that checkpoint. Windows count as what they stand for, because a window can be stored in many ways.
-    // Throws what checkpoint() throws.
-    bool has_checkpoint(std::size_t number, const GzipCheckpoint& checkpoint) const;
 
     // Whether the bytes begin like an index of any version.
     static bool begins_as_index(std::span<const std::uint8_t> bytes) noexcept;
 
 private:
+    friend class IndexFile;
+
+    // `bytes` lack the windows, which take `windows_size` bytes. checkpoint() above must not be called then.
+    IndexView(std::span<const std::uint8_t> bytes, std::uint64_t windows_size);
+    GzipCheckpoint checkpoint(std::size_t number, std::span<const std::uint8_t> window) const;
+    // Where the window of a checkpoint is: an offset in the index file, and a size.
+    BlobRange window_range(std::size_t number) const noexcept;
+
     std::span<const std::uint8_t> bytes_;
+    std::uint64_t windows_size_ = 0;
     IndexHead head_;
     std::size_t head_size_ = 0;
     std::size_t entry_count_ = 0;
@@ -142,8 +153,9 @@ enum class IndexMatch : std::uint8_t {
                 // that time, so compare the index with the file before using it
 };
 
-// The index of an open file. It is mapped if a MappingGuard exists, and read into memory otherwise. Any thread may use
-// it.
+// The index of an open file. With Access::kMapped, it is mapped if a MappingGuard exists, which must then outlive it;
+// otherwise all but the windows is read into memory: 16 bytes for each MiB of the file and, for a gzip file, up to 40
+// more. Any thread may use it.
 class IndexFile {
     struct Impl;
 
@@ -153,7 +165,8 @@ public:
     // may write to it, it was made with a different dialect, or it does not match the file. Throws SystemError, and
     // ArgumentError for any other stream and for an invalid dialect. Before this, peek() into a compressed input.
     static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect& dialect,
-                                                 IndexMatch match = IndexMatch::kSameFile);
+                                                 IndexMatch match = IndexMatch::kSameFile,
+                                                 Access access = Access::kMapped);
 
     // For open() only.
     explicit IndexFile(std::unique_ptr<Impl> impl);
@@ -161,11 +174,20 @@ public:
     IndexFile& operator=(const IndexFile&) = delete;
     ~IndexFile();
 
+    // For a checkpoint, see below.
     const IndexView& view() const noexcept;
+    // As IndexView::checkpoint(). Reads the window if it is not mapped, and throws SystemError if that fails.
+    GzipCheckpoint checkpoint(std::size_t number) const;
     // Throws IndexError if bytes of the index could not be read since it was opened.
     void throw_if_lost() const;
 
 private:
+    friend bool read_by_index(Input& input, Access access);
+
+    // `dialect` is null if it does not matter.
+    static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect* dialect, IndexMatch match,
+                                                 Access access);
+
     std::unique_ptr<Impl> impl_;
 };
 
@@ -174,6 +196,11 @@ private:
 // is damaged, and IndexError if the index alone is. Each thread that reads needs 4 MiB. Does nothing for a blob.
 // `index` must have been opened for this input, which keeps it. Throws ArgumentError for any other stream.
 void read_by_index(Input& input, std::shared_ptr<const IndexFile> index);
+
+// The same with the index beside the file, which may be for any dialect, because only the places from which to decode
+// are used. Returns whether the input is a blob now: false if there is no index, or the input is another kind of
+// stream. Throws what IndexFile::open() throws.
+bool read_by_index(Input& input, Access access = Access::kMapped);
 
 // Scans the input, a blob or a gzip file, and makes its index. The step is kIndexStep, whatever the block size of the
 // execution. If `found` is set, it is called with the findings before the entries are computed, and anything it throws

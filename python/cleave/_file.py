@@ -24,7 +24,7 @@ class Columns:
 
     One row per record, and all columns are strings. An empty record is null in every column. A batch holds about
     ``page_size`` bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file
-    again; a pipe or a compressed file that has not been copied can be used only once.
+    again; a pipe or a compressed file that has neither been copied nor has an index can be used only once.
     """
 
     def __init__(self, file: File, arguments: tuple[Any, ...]) -> None:
@@ -341,6 +341,7 @@ def _settings(
     *,
     skip_lines: int = 0,
     preamble: int = 0,
+    index: bool = True,
 ) -> _native.Settings:
     settings = _native.Settings(None if dialect is None else _arguments.text("dialect", dialect))
     for option, value in options.items():
@@ -354,6 +355,7 @@ def _settings(
     settings.preamble = _arguments.number("preamble", preamble)
     settings.has_header = bool(header)
     settings.allow_open_quote = bool(allow_open_quote)
+    settings.uses_index = bool(index)
     if threads is None:
         threads = len(os.sched_getaffinity(0))
     threads = _arguments.number("threads", threads)
@@ -377,6 +379,7 @@ def open(  # noqa: A001
     comment: str | bytes | None = None,
     header: bool = True,
     allow_open_quote: bool = False,
+    index: bool = True,
     threads: int | None = None,
 ) -> File:
     """Opens CSV, and finds its dialect from the first 64 KiB.
@@ -384,7 +387,7 @@ def open(  # noqa: A001
     source: a path, where ``"-"`` is standard input; an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array; or a
         binary file object, which is read from its current position. ``bytes`` are never a path. A file is read as
         needed; if it becomes shorter, an error is raised. Compressed files, pipes, and file objects that are not
-        plain files are copied, decompressed, to a temporary file if more than one pass is needed. An
+        plain files are copied, decompressed, to a temporary file if more than one pass is needed, but see ``index``. An
         ``mmap`` is read in place: if its file becomes shorter in the meantime, the process dies, as always in Python.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv,
         jsonl. The other options change parts of it.
@@ -398,6 +401,9 @@ def open(  # noqa: A001
     comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
     allow_open_quote: accept a quote that is never closed; everything after it belongs to the same record.
+    index: use the index beside the file, ``FILE.cleave``, if ``cleave index`` has made one and the file is still the
+        same. Records need not be searched for then, and pieces of a gzip file are read from the middle, without a
+        copy. An index that cannot be trusted is not used, and causes a ``UserWarning``. ``redact`` never uses it.
     threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
     """
     options: dict[str, str | bytes | None] = {
@@ -409,7 +415,7 @@ def open(  # noqa: A001
         "terminator": terminator,
         "comment": comment,
     }
-    settings = _settings(dialect, options, header, allow_open_quote, threads, skip_lines=skip_lines)
+    settings = _settings(dialect, options, header, allow_open_quote, threads, skip_lines=skip_lines, index=index)
     if isinstance(source, (str, os.PathLike)):
         return File(_native.File.of_path(os.fsencode(source), settings), None, header, allow_open_quote)
     if isinstance(source, io.BytesIO):

@@ -44,8 +44,9 @@ def read_csv(
     partitions start, and again when the frame is computed. If a file has changed in between, this raises an error.
 
     urlpath: a path, a pattern with ``*``, ``?`` or ``[...]``, or a list of them, local or for fsspec. A pattern that
-        matches no file can also be the literal name of a file. All files must have the same columns.
-    blocksize: in bytes, or text such as ``"64MiB"``.
+        matches no file can also be the literal name of a file. All files must have the same columns. A local gzip file
+        is read if ``cleave index`` has made an index beside it.
+    blocksize: in bytes, decompressed, or text such as ``"64MiB"``.
     dialect, delimiter: as for ``cleave.open``.
     header: whether the first record contains the names of the columns. Otherwise they are named ``_c0``, ``_c1`` and so
         on, and there are as many as the first record has fields.

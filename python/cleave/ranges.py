@@ -41,6 +41,8 @@ LEAST_RANGE_SIZE = 64 << 10
 SPARE_RANGES = 1024
 
 
+_GZIP = b"\x1f\x8b"
+
 # A version of an input: the first of these that the file system reports. A size alone is not a version.
 _VERSION_KEYS = (
     *("ETag", "etag", "md5Hash", "content_md5"),
@@ -56,21 +58,25 @@ class Source:
     size: int
     version: str
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may contain secrets
+    is_gzip: bool = False
+    """Whether it is a local gzip file with an index; then the size and all ranges are those of the decoded bytes."""
 
     @staticmethod
     def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
         """The present version of the input. Raises what the file system raises if the input does not exist, and
-        UsageError for a local path that is not a plain file, such as a pipe, because it has no ranges."""
+        UsageError for a local path without ranges: one that is not a regular file, such as a pipe, or a gzip file without
+        an index."""
         text = os.fspath(path)
         options = dict(storage_options or {})
-        if _is_local(text) and not _is_plain(_local(text)):
+        if _is_local(text) and not _is_regular(_local(text)):
             raise UsageError(f"{text}: it is no plain file")
-        size, version = _present(text, options)
-        return Source(text, size, version, options)
+        is_gzip = _is_local(text) and _is_gzip(_local(text))
+        size, version = _present(text, options, is_gzip)
+        return Source(text, size, version, options, is_gzip)
 
     def check(self) -> None:
         """Raises InputChangedError unless the present version is this one."""
-        present = _present(self.path, self.storage_options)
+        present = _present(self.path, self.storage_options, self.is_gzip)
         if present != (self.size, self.version):
             before, now = (f"{version}, {size} bytes" for size, version in ((self.size, self.version), present))
             raise InputChangedError(f"{self.path}: the input changed: {before}, is {now} now")
@@ -78,6 +84,12 @@ class Source:
     @contextlib.contextmanager
     def open(self) -> Iterator[Reader]:
         """A reader for this version. Raises InputChangedError if the input has a different version now."""
+        if self.is_gzip:
+            file = _open_gzip(_local(self.path))
+            if _version_of_gzip(_local(self.path), file) != (self.size, self.version):
+                raise InputChangedError(f"{self.path}: the input changed")
+            yield Reader(self, file.read, lambda: None)  # which notices changes itself
+            return
         if _is_local(self.path):
             # O_NONBLOCK avoids waiting if a pipe has taken the place of the file.
             descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -147,7 +159,7 @@ def _local(path: str) -> str:
     return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
 
 
-def _is_plain(path: str) -> bool:
+def _is_regular(path: str) -> bool:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         return False
@@ -155,6 +167,25 @@ def _is_plain(path: str) -> bool:
         return True
     with open(path, "rb") as file:  # files in /proc report size 0, too
         return file.read(1) == b""
+
+
+def _is_gzip(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == _GZIP
+
+
+def _open_gzip(path: str) -> _native.File:
+    """A gzip file, to be read by its index."""
+    # Any dialect will do, because only bytes are read.
+    file = cleave.open(path, delimiter=",", terminator="lf", threads=1)._native
+    if not file.is_gzip_by_index():
+        raise UsageError(f"{path} is compressed, and has no index by which ranges of it can be read: cleave index makes one")
+    return file
+
+
+def _version_of_gzip(path: str, file: _native.File) -> tuple[int, str]:
+    compressed_size, version = _stat_version(os.stat(path))
+    return file.size(), f"{version}, {compressed_size} bytes compressed"
 
 
 def _stat_version(status: os.stat_result) -> tuple[int, str]:
@@ -167,8 +198,10 @@ def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
 
 
-def _present(path: str, options: Mapping[str, Any]) -> tuple[int, str]:
+def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int, str]:
     """The size and the version of what is at the path now."""
+    if is_gzip:
+        return _version_of_gzip(_local(path), _open_gzip(_local(path)))
     if _is_local(path):
         return _stat_version(os.stat(_local(path)))
     system, inner = _system_of(path, options)
@@ -214,10 +247,11 @@ class Format:
     @staticmethod
     def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
         """Finds what the options leave open in the first HEAD_SIZE bytes of the input."""
-        if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
-            raise UsageError(f"{path} is compressed, and ranges of a compressed file cannot be read")
+        if head.startswith((_GZIP, b"\x28\xb5\x2f\xfd")):
+            raise UsageError(f"{path} is compressed, and ranges of it cannot be read; of a local gzip file with an index, they can")
         given = {name: value for name, value in options.items() if value is not None}
-        if "delimiter" not in given and "dialect" not in given and path.lower().endswith((".tsv", ".tab")):
+        name = path.lower().removesuffix(".gz")
+        if "delimiter" not in given and "dialect" not in given and name.endswith((".tsv", ".tab")):
             given["delimiter"] = "\t"
         found = cleave.open(head, header=has_header, **given).dialect
         for name in ("skip_lines", "comment"):
@@ -331,7 +365,8 @@ class Plan:
         about: dict[str, Any] = {"names": self.names, "line_break": self.line_break.decode()}
         if self.pieces:
             first = self.pieces[0]
-            about["source"] = {"path": first.source.path, "size": first.source.size, "version": first.source.version}
+            source = first.source
+            about["source"] = {"path": source.path, "size": source.size, "version": source.version, "is_gzip": source.is_gzip}
             about["options"] = {name: _text(value) for name, value in first.format.options.items()}
             about["has_header"] = first.format.has_header
             about["header"] = _text(first.header)

@@ -58,6 +58,12 @@ void raise_system(const std::system_error& error) {
 
 }  // namespace
 
+void warn(const std::string& message) {
+    // The caller of the method of cleave.File that called the native one.
+    constexpr int kCaller = 2;
+    if (PyErr_WarnFormat(PyExc_UserWarning, kCaller, "%U", text(message).ptr()) != 0) throw nb::python_error();
+}
+
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     try {
         std::rethrow_exception(thrown);
@@ -69,6 +75,8 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
         raise_input(error, false, std::nullopt);
     } catch (const InputChangedError& error) {
         raise("InputChangedError", text(error.what()));
+    } catch (const IndexError& error) {
+        raise("InputChangedError", text(std::string("the index of the input: ") + error.what()));
     } catch (const RuleError& error) {
         raise("RuleError", text(error.what()), text(error.origin()), text(error.text()), error.place());
     } catch (const ValueLimitError& error) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include "cleave/error.h"
 
@@ -15,6 +16,9 @@ struct PlacedError {
     bool is_open_quote = false;
     std::optional<std::uint64_t> header_records;
 };
+
+// Issues a UserWarning. Throws nb::python_error if a filter makes it an exception. Needs the GIL.
+void warn(const std::string& message);
 
 // Raises in Python what was thrown in C++. For nanobind.
 void translate(const std::exception_ptr& thrown, void* payload);

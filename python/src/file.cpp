@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "buffer.h"
 #include "cleave/error.h"
+#include "cleave/index_file.h"
 #include "errors.h"
 #include "guarded.h"
 #include "interruptible.h"
@@ -34,6 +36,10 @@ void append(Pieces& pieces, const Piece& piece) {
     pieces.lengths.push_back(piece.length);
     pieces.first_records.push_back(piece.first_record);
     pieces.records.push_back(piece.records);
+}
+
+bool is_same(const FileIdentity& a, const FileIdentity& b) {
+    return a.is_same_file(b) && a.size == b.size && a.mtime_ns == b.mtime_ns && a.ctime_ns == b.ctime_ns;
 }
 
 // Only a limited number of files can be mapped at once; the rest are read with pread().
@@ -76,6 +82,7 @@ std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name
 Execution File::execution() const {
     Execution execution;
     execution.threads = settings_.threads;
+    execution.index = index_file_;
     return execution;
 }
 
@@ -114,8 +121,12 @@ void File::run(const Work& work, Length length) {
         input_->set_cancellation(nullptr);
         cancellation_ = std::make_unique<Cancellation>();
         input_->set_cancellation(cancellation_.get());
+        copied_.reset();
         throw;
     }
+    const std::string warning = std::exchange(warning_, {});
+    lock.unlock();
+    if (!warning.empty()) warn(warning);
 }
 
 std::uint64_t File::header_records() const {
@@ -123,9 +134,55 @@ std::uint64_t File::header_records() const {
     return (sniffed_.dialect.preamble > 0 ? 1 : 0) + (settings_.has_header ? 1 : 0);
 }
 
+// Looks for an index, under the same rules as the command. It is read into memory, because a ColumnStream reads without
+// a guard.
+void File::look_for_index() {
+    if (has_looked_) return;
+    has_looked_ = true;
+    const bool is_file = input_->identity().mtime_ns != 0;
+    if (!settings_.uses_index || !is_file || input_->path() == "-") return;
+    try {
+        // With any dialect, a gzip file can be decoded from where the index says; the records are those of one dialect.
+        is_gzip_by_index_ = input_->is_stream() && read_by_index(*input_, Access::kRead);
+        if (input_->is_stream()) return;
+        index_file_ = IndexFile::open(*input_, sniffed_.dialect, IndexMatch::kSameFile, Access::kRead);
+    } catch (const IndexError& error) {
+        if (!is_gzip_by_index_) warning_ = index_path(input_->path()) + ": not used: " + error.what();
+    } catch (const std::system_error& error) {
+        warning_ = std::string(error.what()) + ": not used";
+    }
+}
+
 void File::need_blob() {
     if (is_read_) throw ArgumentError("the input is a stream that has already been read; open it again");
+    look_for_index();
     input_->spool();
+}
+
+// The same file, from its beginning.
+std::shared_ptr<Input> File::reopened() const {
+    auto input = std::make_shared<Input>(Input::open(input_->path()));
+    if (!is_same(input->identity(), input_->identity())) throw InputChangedError();
+    input->set_cancellation(cancellation_.get());
+    return input;
+}
+
+// The input to read columns from. All columns of a gzip file are read from the beginning, which is faster, and nothing
+// is read by an index under rules.
+std::shared_ptr<Input> File::input_for(const ColumnStreamOptions& options) {
+    if (is_read_ || options.range) {
+        need_blob();
+    } else if (input_->is_stream()) {
+        look_for_index();
+    }
+    if (!is_gzip_by_index_ || (options.range && options.rules.rules.empty())) return input_;
+    if (!options.range) return reopened();
+    if (!copied_) {
+        const auto input = reopened();
+        input->spool();
+        copied_ = input;
+    }
+    return copied_;
 }
 
 const RecordIndex& File::index() {
@@ -137,6 +194,11 @@ const RecordIndex& File::index() {
     const std::optional<Place>& open = index_->findings().open_quote;
     if (open && !settings_.allow_open_quote) throw OpenQuoteError(*open);
     return *index_;
+}
+
+bool File::is_gzip_by_index() {
+    run([&] { look_for_index(); });
+    return is_gzip_by_index_;
 }
 
 std::uint64_t File::size() {
@@ -170,7 +232,9 @@ Examination File::examine(std::uint64_t max_listed) {
     Examination examination;
     run([&] {
         need_blob();
-        examination = cleave::examine(*input_, sniffed_.dialect, execution(), max_listed);
+        Execution execution = this->execution();
+        execution.index = nullptr;
+        examination = cleave::examine(*input_, sniffed_.dialect, execution, max_listed);
     });
     return examination;
 }
@@ -247,8 +311,7 @@ ColumnStream File::select(const Selection& selection) {
     std::optional<ColumnStream> stream;
     run([&] {
         if (options.range) options.range->begin.record += header_records();
-        if (is_read_) need_blob();
-        stream.emplace(input_, sniffed_.dialect, options, execution());
+        stream.emplace(input_for(options), sniffed_.dialect, options, execution());
         is_read_ = input_->is_stream();
     });
     return std::move(*stream);

@@ -25,6 +25,7 @@ struct Settings {
     bool has_header = true;
     bool allow_open_quote = false;
     bool is_escape_given = false;  // see StageOptions
+    bool uses_index = true;        // if there is one
     unsigned threads = 1;
 };
 
@@ -62,12 +63,14 @@ class File {
 public:
     // A file is scanned through a mapping, under a guard, so the process survives if the file becomes shorter; columns
     // are read with pread(). A compressed file, a pipe or a device is a stream until all of its bytes are needed; then
-    // they are copied to a temporary file.
+    // they are copied to a temporary file, except for those of a gzip file with an index.
     static std::unique_ptr<File> of_path(const std::string& path, const Settings& settings);
     // Opens the object's bytes.
     static std::unique_ptr<File> of_buffer(nanobind::handle object, const std::string& name, const Settings& settings);
 
     const SniffedDialect& sniffed() const { return sniffed_; }
+    // Whether it is a gzip file that is read by its index.
+    bool is_gzip_by_index();
     std::uint64_t size();
     // The findings for all records.
     const Findings& findings();
@@ -92,7 +95,10 @@ private:
     template <class Work>
     void run(const Work& work, Length length = Length::kLong);
     Execution execution() const;
+    void look_for_index();
     void need_blob();
+    std::shared_ptr<Input> reopened() const;
+    std::shared_ptr<Input> input_for(const ColumnStreamOptions& options);
     const RecordIndex& index();
     std::uint64_t header_records() const;
 
@@ -102,7 +108,12 @@ private:
     std::mutex mutex_;  // guards the members below, and the input; locked only without the GIL
     std::unique_ptr<Cancellation> cancellation_ = std::make_unique<Cancellation>();
     std::optional<RecordIndex> index_;
-    bool is_read_ = false;  // the input is a stream that a ColumnStream reads
+    bool is_read_ = false;     // the input is a stream that a ColumnStream reads
+    bool has_looked_ = false;  // for an index
+    bool is_gzip_by_index_ = false;
+    std::shared_ptr<const IndexFile> index_file_;  // with which to find records
+    std::string warning_;                          // why an index is not used, until it has been passed on
+    std::shared_ptr<Input> copied_;                // a gzip file with an index, copied, for parts under rules
 };
 
 }  // namespace cleave::python

@@ -333,6 +333,7 @@ NB_MODULE(_native, module) {
             "preamble", [](const Settings& self) { return self.dialect.dialect.preamble; },
             [](Settings& self, std::uint64_t value) { self.dialect.dialect.preamble = value; })
         .def_rw("allow_open_quote", &Settings::allow_open_quote)
+        .def_rw("uses_index", &Settings::uses_index)
         .def_rw("threads", &Settings::threads);
 
     nb::class_<KeyRing>(module, "KeyRing").def("__init__", &make_key_ring, "sources"_a, "given"_a);
@@ -361,6 +362,7 @@ NB_MODULE(_native, module) {
             },
             "path"_a, "settings"_a)
         .def_static("of_buffer", &File::of_buffer, "buffer"_a, "name"_a, "settings"_a)
+        .def("is_gzip_by_index", &File::is_gzip_by_index)
         .def("size", &File::size)
         .def("dialect", [](const File& self) { return dialect_dict(self.sniffed()); })
         .def("is_json_lines", [](const File& self) { return is_json_lines(self.sniffed().dialect); })

@@ -44,19 +44,22 @@ void require_file(const Context& context, OpenInput& opened) {
 }
 
 // As below, in what only the index of a gzip file has.
-std::string difference(const GzipIndex& wanted, const IndexView& there) {
+std::string difference(const GzipIndex& wanted, const IndexFile& file) {
+    const IndexView& there = file.view();
     for (std::size_t i = 0; i < wanted.checksums.size(); ++i) {
         if (there.checksum(i) != wanted.checksums[i]) return formatted("checksum {} is of other bytes", i + 1);
     }
     if (there.checkpoint_count() != wanted.checkpoints.size()) return "it has another number of checkpoints";
     for (std::size_t i = 0; i < wanted.checkpoints.size(); ++i) {
-        if (!there.has_checkpoint(i, wanted.checkpoints[i])) return formatted("checkpoint {} is another one", i + 1);
+        if (!are_same(file.checkpoint(i), wanted.checkpoints[i]))
+            return formatted("checkpoint {} is another one", i + 1);
     }
     return "";
 }
 
 // The first difference between an index and the file, in words.
-std::string difference(const IndexContents& wanted, const IndexView& there) {
+std::string difference(const IndexContents& wanted, const IndexFile& file) {
+    const IndexView& there = file.view();
     const IndexHead& head = there.head();
     if (head.records != wanted.head.records) {
         return formatted("it has {} records, but the file has {}", head.records, wanted.head.records);
@@ -72,7 +75,7 @@ std::string difference(const IndexContents& wanted, const IndexView& there) {
                          there.entry(i).offset, there.entry(i).record, wanted.entries[i].offset,
                          wanted.entries[i].record);
     }
-    return wanted.gzip ? difference(*wanted.gzip, there) : "";
+    return wanted.gzip ? difference(*wanted.gzip, file) : "";
 }
 
 void verify(Context& context, OpenInput& opened, const std::function<void(const Findings&)>& found) {
@@ -84,7 +87,7 @@ void verify(Context& context, OpenInput& opened, const std::function<void(const 
         const auto index = IndexFile::open(opened.input, opened.dialect, IndexMatch::kSameTime);
         if (!index) throw SystemError(ENOENT, std::generic_category(), path);
         wanted = make_index(opened.input, opened.dialect, context.arguments.execution, found);
-        fault = difference(wanted, index->view());
+        fault = difference(wanted, *index);
         is_of_this_file = index->view().head() == wanted.head;
         index->throw_if_lost();
     } catch (const IndexError& error) {

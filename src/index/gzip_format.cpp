@@ -99,27 +99,30 @@ std::size_t append_gzip(std::uint64_t size, const GzipIndex& gzip, std::vector<s
     return windows;
 }
 
-void check_checkpoints(std::span<const std::uint8_t> bytes, std::size_t count, std::uint64_t size,
+void check_checkpoints(std::span<const std::uint8_t> bytes, std::uint64_t windows_size, std::uint64_t size,
                        std::uint64_t file_size) {
-    const std::size_t windows = bytes.size() - count * kCheckpointSize;
     std::uint64_t window_at = 0;
     GzipCheckpoint before;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < bytes.size() / kCheckpointSize; ++i) {
         Stored stored = load_stored(bytes, i);
         const bool is_known = stored.is_in_member <= 1 && stored.window_at == window_at;
         if (!is_known || !is_sound(stored.checkpoint, before, size, file_size)) throw_damaged_index();
         if ((stored.packed_size == 0) != (window_size(stored.checkpoint) == 0)) throw_damaged_index();
-        if (stored.packed_size > windows - window_at) throw_damaged_index();
+        if (stored.packed_size > windows_size - window_at) throw_damaged_index();
         window_at += stored.packed_size;
         before = std::move(stored.checkpoint);
     }
-    if (window_at != windows) throw_damaged_index();
+    if (window_at != windows_size) throw_damaged_index();
 }
 
-GzipCheckpoint load_checkpoint(std::span<const std::uint8_t> bytes, std::size_t count, std::size_t number) {
+BlobRange load_window_range(std::span<const std::uint8_t> bytes, std::size_t number) {
+    const Stored stored = load_stored(bytes, number);
+    return {stored.window_at, stored.packed_size};
+}
+
+GzipCheckpoint load_checkpoint(std::span<const std::uint8_t> bytes, std::size_t number,
+                               std::span<const std::uint8_t> window) {
     Stored stored = load_stored(bytes, number);
-    const auto window =
-        bytes.subspan(count * kCheckpointSize + static_cast<std::size_t>(stored.window_at), stored.packed_size);
     if (crc_of(window) != stored.packed_crc) throw_damaged_index();
     stored.checkpoint.window.assign(window.begin(), window.end());
     return std::move(stored.checkpoint);

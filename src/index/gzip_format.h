@@ -20,6 +20,10 @@ namespace cleave {
 constexpr std::size_t kChecksumSize = 4;
 constexpr std::size_t kCheckpointSize = 48;
 
+// Of an index as a whole.
+constexpr std::size_t kMostHeadSize = 144;
+constexpr std::size_t kEndSize = 16;
+
 // How far back deflate may refer.
 constexpr std::size_t kMostWindow = std::size_t{32} << 10;
 
@@ -29,14 +33,21 @@ constexpr std::size_t kMostWindow = std::size_t{32} << 10;
 // checkpoints that no file can have.
 std::size_t append_gzip(std::uint64_t size, const GzipIndex& gzip, std::vector<std::uint8_t>& bytes);
 
-// `bytes` begin with `count` checkpoints, and end with the windows. Throws IndexError unless a file with these sizes
-// can have them. Does not look into windows.
-void check_checkpoints(std::span<const std::uint8_t> bytes, std::size_t count, std::uint64_t size,
+// `bytes` are the checkpoints, and `windows_size` is the size of all windows. Throws IndexError unless a file with
+// these sizes can have them. Does not look into windows.
+void check_checkpoints(std::span<const std::uint8_t> bytes, std::uint64_t windows_size, std::uint64_t size,
                        std::uint64_t file_size);
 
-// `bytes` begin with `count` checkpoints, which have been checked, and include the windows. Throws IndexError if the
-// window is damaged.
-GzipCheckpoint load_checkpoint(std::span<const std::uint8_t> bytes, std::size_t count, std::size_t number);
+// `bytes` begin with checkpoints, which have been checked. `window` is the window of this one, as it is stored. Throws
+// IndexError if it is damaged.
+GzipCheckpoint load_checkpoint(std::span<const std::uint8_t> bytes, std::size_t number,
+                               std::span<const std::uint8_t> window);
+// Where this window is among all of them.
+BlobRange load_window_range(std::span<const std::uint8_t> bytes, std::size_t number);
+
+// How many bytes of an index are not windows, from its size and its first kMostHeadSize bytes, or all if it is smaller.
+// Any number up to that size if it is damaged.
+std::uint64_t size_without_windows(std::span<const std::uint8_t> head, std::uint64_t size);
 
 // Windows, as they are stored. At most 32 KiB. Throws std::bad_alloc.
 std::vector<std::uint8_t> pack_window(std::span<const std::uint8_t> window);

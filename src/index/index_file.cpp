@@ -30,8 +30,10 @@
 namespace cleave {
 
 struct IndexFile::Impl {
-    Mapping mapping;                 // if a MappingGuard exists
-    std::vector<std::uint8_t> copy;  // otherwise
+    Fd fd;  // open unless it is mapped
+    std::string path;
+    Mapping mapping;                 // if it is mapped
+    std::vector<std::uint8_t> copy;  // otherwise: all but the windows
     IndexView view;
 };
 
@@ -66,15 +68,25 @@ Mapping map_index(const Fd& fd, std::uint64_t size) {
     return std::move(*mapping);
 }
 
+void read_exactly(const Fd& fd, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& path) {
+    if (read_at(fd.get(), offset, into, path) < into.size()) throw IndexError("it could not be read");
+}
+
+// All but the windows.
 std::vector<std::uint8_t> read_index(const Fd& fd, const std::string& path, std::uint64_t size) {
-    std::vector<std::uint8_t> bytes(size);
-    if (read_at(fd.get(), 0, bytes, path) < size) throw IndexError("it could not be read");
+    std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, kMostHeadSize));
+    read_exactly(fd, 0, bytes, path);
+    bytes.resize(size_without_windows(bytes, size));
+    const std::size_t end = std::min(bytes.size(), kEndSize);
+    read_exactly(fd, 0, std::span(bytes).first(bytes.size() - end), path);
+    read_exactly(fd, size - end, std::span(bytes).last(end), path);
     return bytes;
 }
 
-void judge(const IndexView& index, const Input& input, const Dialect& dialect, IndexMatch match) {
+// `dialect` is null if it does not matter.
+void judge(const IndexView& index, const Input& input, const Dialect* dialect, IndexMatch match) {
     const IndexHead& head = index.head();
-    if (head.dialect_digest != dialect_digest(dialect))
+    if (dialect != nullptr && head.dialect_digest != dialect_digest(*dialect))
         throw IndexError(
             "it was made for a different dialect; cleave index with the options of this run makes it again");
     const FileIdentity file = input.identity();
@@ -109,7 +121,7 @@ public:
     GzipStart start(std::uint64_t offset) const override {
         const std::size_t count = checkpoints_before(offset);
         if (count == 0) return {0, 0, {.is_first = true}, {}};
-        const GzipCheckpoint here = index().checkpoint(count - 1);
+        const GzipCheckpoint here = file_->checkpoint(count - 1);
         return {here.offset,
                 here.bit / 8,
                 {.bit = static_cast<unsigned>(here.bit % 8),
@@ -144,20 +156,26 @@ private:
 IndexFile::IndexFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 IndexFile::~IndexFile() = default;
 
-std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect& dialect, IndexMatch match) {
-    checked(dialect);
+std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect& dialect, IndexMatch match,
+                                                 Access access) {
+    return open(input, &checked(dialect), match, access);
+}
+
+std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect* dialect, IndexMatch match,
+                                                 Access access) {
     if (input.is_stream() && !GzipInput::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
     const std::string path = index_path(input.path());
-    const Fd fd = open_index(path);
+    Fd fd = open_index(path);
     if (!fd.is_open()) return nullptr;
     const std::uint64_t size = check_index(fd, path, input.identity());
-    const bool is_mapped = MappingGuard::is_active();
+    const bool is_mapped = access == Access::kMapped && MappingGuard::is_active();
     Mapping mapping = is_mapped ? map_index(fd, size) : Mapping::of_nothing();
     std::vector<std::uint8_t> copy = is_mapped ? std::vector<std::uint8_t>() : read_index(fd, path, size);
     const std::span<const std::uint8_t> bytes = is_mapped ? mapping.bytes() : copy;
-    const IndexView view(bytes);  // remains valid when the mapping and the copy are moved
-    auto file =
-        std::make_shared<const IndexFile>(std::make_unique<Impl>(Impl{std::move(mapping), std::move(copy), view}));
+    const IndexView view(bytes, size - bytes.size());  // remains valid when the mapping and the copy are moved
+    if (is_mapped) fd = Fd();
+    auto file = std::make_shared<const IndexFile>(
+        std::make_unique<Impl>(Impl{std::move(fd), path, std::move(mapping), std::move(copy), view}));
     file->throw_if_lost();
     judge(view, input, dialect, match);
     return file;
@@ -171,7 +189,23 @@ void read_by_index(Input& input, std::shared_ptr<const IndexFile> index) {
     GzipInput::become_blob(input, std::make_shared<const IndexedGzip>(std::move(index)));
 }
 
+bool read_by_index(Input& input, Access access) {
+    if (!input.is_stream()) return true;
+    if (!GzipInput::is_gzip_file(input)) return false;
+    auto index = IndexFile::open(input, nullptr, IndexMatch::kSameFile, access);
+    if (index) read_by_index(input, std::move(index));
+    return !input.is_stream();
+}
+
 const IndexView& IndexFile::view() const noexcept { return impl_->view; }
+
+GzipCheckpoint IndexFile::checkpoint(std::size_t number) const {
+    if (!impl_->fd.is_open()) return impl_->view.checkpoint(number);
+    const BlobRange range = impl_->view.window_range(number);
+    std::vector<std::uint8_t> window(static_cast<std::size_t>(range.size));
+    read_exactly(impl_->fd, range.offset, window, impl_->path);
+    return impl_->view.checkpoint(number, window);
+}
 
 void IndexFile::throw_if_lost() const {
     if (impl_->mapping.has_faulted()) throw IndexError("it could not be read");

@@ -29,9 +29,8 @@ constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'C', 'L', 'V', '\r', '\n',
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kGzipVersion = 2;
 constexpr std::size_t kHeadSize = 128;
-constexpr std::size_t kGzipHeadSize = 144;
+constexpr std::size_t kGzipHeadSize = kMostHeadSize;
 constexpr std::size_t kEntrySize = 16;
-constexpr std::size_t kEndSize = 16;
 
 // Offsets of the members in the head.
 constexpr std::size_t kAtMagic = 0;
@@ -157,7 +156,22 @@ bool IndexView::begins_as_index(std::span<const std::uint8_t> bytes) noexcept {
     return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
 }
 
-IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
+std::uint64_t size_without_windows(std::span<const std::uint8_t> head, std::uint64_t size) {
+    const bool is_gzip =
+        head.size() >= kGzipHeadSize && size >= kGzipHeadSize && load<std::uint32_t>(head, kAtVersion) == kGzipVersion;
+    const std::uint64_t step = is_gzip ? load_64(head, kAtStep) : 0;
+    if (step == 0) return size;
+    const IndexHead about = load_head(head);
+    const std::uint64_t checkpoints = load_64(head, kAtCheckpointCount);
+    if (count_of_entries(about) > size || checkpoints > size) return size;
+    return std::min(size, kGzipHeadSize + count_of_entries(about) * kEntrySize +
+                              count_of_checksums(about) * kChecksumSize + checkpoints * kCheckpointSize + kEndSize);
+}
+
+IndexView::IndexView(std::span<const std::uint8_t> bytes) : IndexView(bytes, 0) {}
+
+IndexView::IndexView(std::span<const std::uint8_t> bytes, std::uint64_t windows_size)
+    : bytes_(bytes), windows_size_(windows_size) {
     if (!begins_as_index(bytes)) throw IndexError("not an index made by cleave");
     // Check the version before the layout, because other versions may have a different layout. If a damaged byte makes
     // the index look like a different version, it is rejected all the same.
@@ -170,7 +184,8 @@ IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
     head_size_ = is_gzip ? kGzipHeadSize : kHeadSize;
     if (bytes.size() < head_size_ + kEndSize) throw_damaged_index();
     const std::size_t end = bytes.size() - kEndSize;
-    if (load_64(bytes, end) != bytes.size() || load<std::uint32_t>(bytes, end + 8) != 0) throw_damaged_index();
+    if (load_64(bytes, end) != bytes.size() + windows_size || load<std::uint32_t>(bytes, end + 8) != 0)
+        throw_damaged_index();
     // How many entries and checkpoints there are must be known to find out which bytes the CRC is of.
     head_ = load_head(bytes);
     if (load<std::uint32_t>(bytes, kAtHeadSize) != head_size_ || load_64(bytes, kAtReserved) != 0 || !is_sound(head_) ||
@@ -191,6 +206,7 @@ IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
     } else if (left != 0) {
         throw_damaged_index();
     }
+    if (windows_size != 0 && left != 0) throw_damaged_index();
     const std::size_t windows = end - static_cast<std::size_t>(left);
     if (load<std::uint32_t>(bytes, end + 12) != crc_of(bytes.first(end + 12), windows)) throw_damaged_index();
 
@@ -202,7 +218,7 @@ IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
         before = here;
     }
     if (is_gzip)
-        check_checkpoints(bytes.subspan(checkpoints_at_, end - checkpoints_at_), checkpoint_count_, head_.size,
+        check_checkpoints(bytes.subspan(checkpoints_at_, windows - checkpoints_at_), left + windows_size, head_.size,
                           file_size());
 }
 
@@ -222,16 +238,28 @@ std::uint64_t IndexView::checkpoint_offset(std::size_t number) const noexcept {
 }
 
 GzipCheckpoint IndexView::checkpoint(std::size_t number) const {
-    return load_checkpoint(bytes_.subspan(checkpoints_at_), checkpoint_count_, number);
+    if (windows_size_ != 0) throw ArgumentError("index: the windows are only in the file");
+    const BlobRange window = window_range(number);
+    return checkpoint(number,
+                      bytes_.subspan(static_cast<std::size_t>(window.offset), static_cast<std::size_t>(window.size)));
 }
 
-bool IndexView::has_checkpoint(std::size_t number, const GzipCheckpoint& checkpoint) const {
-    GzipCheckpoint here = this->checkpoint(number);
-    const std::size_t size = window_size(here);
-    if (size != window_size(checkpoint)) return false;
-    const bool is_same_window = unpack_window(here.window, size) == unpack_window(checkpoint.window, size);
-    here.window = checkpoint.window;
-    return is_same_window && here == checkpoint;
+GzipCheckpoint IndexView::checkpoint(std::size_t number, std::span<const std::uint8_t> window) const {
+    return load_checkpoint(bytes_.subspan(checkpoints_at_), number, window);
+}
+
+BlobRange IndexView::window_range(std::size_t number) const noexcept {
+    BlobRange range = load_window_range(bytes_.subspan(checkpoints_at_), number);
+    range.offset += checkpoints_at_ + checkpoint_count_ * kCheckpointSize;
+    return range;
+}
+
+bool are_same(const GzipCheckpoint& a, const GzipCheckpoint& b) {
+    const std::size_t size = window_size(a);
+    if (size != window_size(b) || unpack_window(a.window, size) != unpack_window(b.window, size)) return false;
+    GzipCheckpoint same = b;
+    same.window = a.window;
+    return same == a;
 }
 
 std::uint64_t dialect_digest(const Dialect& dialect) {

@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 #include "cleave/index_file.h"
+#include "cleave/mapping_guard.h"
 #include "gzip_reference.h"
 #include "inputs.h"
 #include "reference.h"
@@ -245,6 +248,8 @@ TEST_F(GzipIndexTest, EveryRangeIsReadAsItIs) {
     const std::string text = some_records(random, 13'000'000);
     make(gzip(text));
     for (const unsigned threads : {1U, 4U}) {
+        std::optional<MappingGuard> guard;  // with one, the index is mapped
+        if (threads > 1) guard.emplace();
         Opened opened = open();
         opened.input.set_threads(threads);
         const Blob& blob = opened.input.blob();
@@ -279,6 +284,41 @@ TEST_F(GzipIndexTest, EveryRangeIsReadAsItIs) {
         std::vector<std::uint8_t> buffer;
         EXPECT_THROW(blob.lend(text.size(), 1, buffer), ArgumentError);
     }
+}
+
+// The windows of an index that is not mapped are read when they are needed.
+TEST_F(GzipIndexTest, ThatHasBecomeShorterIsNoticed) {
+    Random random(6);
+    const std::string text = some_records(random, 9'000'000);
+    make(gzip(text));
+    const std::string bytes = slurp(index());
+    const Opened opened = open();
+    std::vector<std::uint8_t> buffer;
+    std::filesystem::resize_file(index(), bytes.size() - 20);  // in place
+    EXPECT_TRUE(text_of(opened.input.blob().lend(0, 1000, buffer)) == text.substr(0, 1000));
+    EXPECT_THROW(opened.input.blob().lend(text.size() - 10, 10, buffer), IndexError);
+    EXPECT_THROW(opened.index->view().checkpoint(0), ArgumentError);
+    EXPECT_GT(opened.index->checkpoint(0).window.size(), 0U);
+}
+
+TEST_F(GzipIndexTest, IsOfUseWithEveryDialect) {
+    Random random(7);
+    const std::string text = some_records(random, 5'000'000);
+    make(gzip(text));
+    Input input = Input::open(this->input());
+    input.peek(1);
+    EXPECT_THROW(IndexFile::open(input, Dialect{.delimiter = ';'}), IndexError);
+    EXPECT_TRUE(read_by_index(input));
+    std::vector<std::uint8_t> buffer;
+    EXPECT_TRUE(text_of(input.blob().lend(4'500'000, 1000, buffer)) == text.substr(4'500'000, 1000));
+    EXPECT_TRUE(read_by_index(input));  // a blob already
+    Input pipe = Input::open("/dev/null");
+    EXPECT_FALSE(read_by_index(pipe));
+    std::filesystem::remove(index());
+    Input without = Input::open(this->input());
+    without.peek(1);
+    EXPECT_FALSE(read_by_index(without));
+    EXPECT_TRUE(without.is_stream());
 }
 
 TEST_F(GzipIndexTest, AnswersAsAScanOfTheText) {
