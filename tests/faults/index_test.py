@@ -144,8 +144,9 @@ def every_byte(bench):
     site.remove()
 
 
-def each_call(bench, make_command, prepare, judge):
-    """Makes each call of the command fail, for every n. `judge(site, before, run, call)` raises Failure."""
+def each_call(bench, make_command, prepare, judge, kind=Site):
+    """Makes each call of the command fail, for every n, in a new site of that kind. `judge(site, before, run, call)`
+    raises Failure."""
     strace = bench.need_tool("strace")
 
     def traced(site, *words):
@@ -155,7 +156,7 @@ def each_call(bench, make_command, prepare, judge):
         with open(trace, errors="replace") as file:
             return run, file.read()
 
-    site = Site(bench)
+    site = kind(bench)
     prepare(site)
     _, text = traced(site, "-e", "trace=" + ",".join("?" + call for call in CALLS))
     site.remove()
@@ -167,7 +168,7 @@ def each_call(bench, make_command, prepare, judge):
         failed = tries = 0
         while True:
             nth = failed + 1
-            site = Site(bench)
+            site = kind(bench)
             prepare(site)
             before = snapshot(site.folder)
             run, text = traced(site, "-e", "trace=fcntl," + call, "-e", "inject=%s:error=%s:when=%d" % (call, error, nth))
