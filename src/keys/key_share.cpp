@@ -159,14 +159,18 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
 template <class StartOf>
 void KeyShare::take(const ByValue& by, const Router& router, bool joins, std::span<const RecordKey> of_block,
                     std::uint64_t record, const StartOf& start_of) {
+    const bool has_fixed_pieces = router.has_fixed_pieces();
     for (std::size_t r = 0; r < of_block.size(); ++r) {
         std::uint32_t key = 0;
-        if (router.has_fixed_pieces()) {
+        if (has_fixed_pieces) {
             key = router.piece_of(of_block[r].hash, record + r);
         } else {
             if (r + kAhead < of_block.size()) keys.prefetch(of_block[r + kAhead].hash);
             key = keys.find_or_add(of_block[r].hash, of_block[r].bytes);
-            if (key == records.size()) records.emplace_back();
+            if (key == records.size()) {
+                records.emplace_back();
+                if (keys.size() > by.max_values) throw TooManyKeys();
+            }
         }
         const std::uint64_t start = start_of(r);
         const std::uint64_t bytes = start_of(r + 1) - start;
@@ -175,7 +179,6 @@ void KeyShare::take(const ByValue& by, const Router& router, bool joins, std::sp
         ++of_key.records;
         of_key.length += bytes;
         if (route.append({key, static_cast<std::uint32_t>(bytes)}, joins)) ++of_key.entries;
-        if (keys.size() > by.max_values) throw TooManyKeys();
     }
 }
 
