@@ -379,6 +379,7 @@ def open(  # noqa: A001
     comment: str | bytes | None = None,
     header: bool = True,
     allow_open_quote: bool = False,
+    encoding: str | None = None,
     index: bool = True,
     threads: int | None = None,
 ) -> File:
@@ -401,6 +402,9 @@ def open(  # noqa: A001
     comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
     allow_open_quote: accept a quote that is never closed; everything after it belongs to the same record.
+    encoding: ``"utf-16le"`` or ``"utf-16be"``: the file is converted to UTF-8 as it is read, and sizes and offsets are
+        those of the UTF-8. Without it, the bytes are read as they are, in any encoding in which the bytes that have a
+        meaning in CSV are ASCII, such as UTF-8 and Latin-1.
     index: use the index beside the file, ``FILE.cleave``, if ``cleave index`` has made one and the file is still the
         same. Records need not be searched for then, and pieces of a gzip file are read from the middle, without a
         copy. An index that cannot be trusted is not used, and causes a ``UserWarning``. ``redact`` never uses it.
@@ -414,6 +418,7 @@ def open(  # noqa: A001
         "quoting": quoting,
         "terminator": terminator,
         "comment": comment,
+        "encoding": encoding,
     }
     settings = _settings(dialect, options, header, allow_open_quote, threads, skip_lines=skip_lines, index=index)
     if isinstance(source, (str, os.PathLike)):

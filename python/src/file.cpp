@@ -43,11 +43,11 @@ bool is_same(const FileIdentity& a, const FileIdentity& b) {
 }
 
 // Only a limited number of files can be mapped at once; the rest are read with pread().
-Input open_input(const std::string& path) {
+Input open_input(const std::string& path, Encoding encoding) {
     struct stat status;
     const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    Input input = Input::open(path, nullptr, Access::kMapped);
-    if (is_file && input.is_stream()) input = Input::open(path);
+    Input input = Input::open(path, nullptr, Access::kMapped, encoding);
+    if (is_file && input.is_stream()) input = Input::open(path, nullptr, Access::kRead, encoding);
     return input;
 }
 
@@ -66,12 +66,13 @@ std::unique_ptr<File> File::of_path(const std::string& path, const Settings& set
     auto input = [&] {
         const nb::gil_scoped_release unlocked;  // opening a FIFO waits for its writer
         const Guarded guarded;
-        return std::make_shared<Input>(open_input(path));
+        return std::make_shared<Input>(open_input(path, settings.encoding));
     }();
     return std::unique_ptr<File>(new File(std::move(input), settings));
 }
 
 std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name, const Settings& settings) {
+    if (settings.encoding != Encoding::kBytes) throw ArgumentError("encoding: only a file or a pipe is converted");
     const auto held = std::make_shared<HeldInput>(object, name);
     if (compression_of(held->buffer.bytes()) != Compression::kNone) {
         throw InputError("the bytes are compressed; open the file by its path, or decompress them");

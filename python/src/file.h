@@ -26,6 +26,7 @@ struct Settings {
     bool allow_open_quote = false;
     bool is_escape_given = false;  // see StageOptions
     bool uses_index = true;        // if there is one
+    Encoding encoding = Encoding::kBytes;
     unsigned threads = 1;
 };
 

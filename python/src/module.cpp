@@ -37,6 +37,8 @@ constexpr std::array<std::pair<const char*, HeaderRecord>, 3> kHeaders{
     {{"first-not-empty", HeaderRecord::kFirstNotEmpty},
      {"first", HeaderRecord::kFirst},
      {"none", HeaderRecord::kNone}}};
+constexpr std::array<std::pair<const char*, Encoding>, 2> kEncodings{
+    {{"utf-16le", Encoding::kUtf16Le}, {"utf-16be", Encoding::kUtf16Be}}};
 constexpr std::array<std::pair<const char*, Terminator>, 3> kTerminators{
     {{"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}}};
 constexpr std::array<std::pair<const char*, HeaderMode>, 4> kModes{{{"repeat", HeaderMode::kRepeat},
@@ -105,6 +107,8 @@ void set(Settings& settings, const std::string& option, const std::string& value
     } else if (option == "terminator") {
         settings.dialect.sniff_terminator = value == "auto";
         if (value != "auto") dialect.terminator = value_of(kTerminators, "terminator", value);
+    } else if (option == "encoding") {
+        settings.encoding = value_of(kEncodings, "encoding", value);
     } else if (option == "comment") {
         if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
             throw ArgumentError("comment: a prefix without line breaks");

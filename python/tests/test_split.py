@@ -194,6 +194,27 @@ def test_compressed_files(tmp_path: Path, data: bytes) -> None:
         cleave.open(path.read_bytes())
 
 
+@pytest.mark.parametrize("encoding", ["utf-16le", "utf-16be"])
+def test_utf_16(tmp_path: Path, data: bytes, encoding: str) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(("\ufeff" + data.decode()).encode(encoding))
+    f = cleave.open(path, encoding=encoding)
+    assert (f.header, f.records) == (HEADER, len(rows_of(data)) - 1)
+    pieces = f.split(n=3)
+    assert (pieces.header + b"".join(bytes(piece.bytes) for piece in pieces)).removeprefix(b"\xef\xbb\xbf") == data
+    with gzip.open(path, "wb") as file:
+        file.write(data.decode().encode(encoding))
+    assert cleave.open(path, encoding=encoding).size == len(data)
+    path.write_bytes(b"a,b\n1,2\n3")
+    with pytest.raises(cleave.InputError):
+        cleave.open(path, encoding=encoding).split(n=2)
+    for source in (path.read_bytes(), io.BytesIO(b"a")):
+        with pytest.raises(cleave.UsageError, match="encoding"):
+            cleave.open(source, encoding=encoding)
+    with pytest.raises(cleave.UsageError, match="encoding"):
+        cleave.open(path, encoding="latin-1")
+
+
 @pytest.mark.parametrize("size", [1, 4093, 4094, 4095, 4096, 4097, 70_000])
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_header_alone_is_read(source: str, size: int, tmp_path: Path) -> None:
