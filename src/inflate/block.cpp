@@ -174,24 +174,25 @@ struct BlockDecoder::Run {
     Unit* next;
     const Unit* const first;
 
-    void take_literals(Code code) noexcept {
-        put(next, code.literal_bytes());
-        next += code.literal_count();
-        in.drop(code.bits());
+    // Writes the literals. They are still among the bits.
+    void put_literals(Lookup found) noexcept {
+        put(next, found.literal_bytes());
+        next += found.literal_count();
     }
 
-    // Copies the match that begins with `code`, a length. Returns false, and stays before it, if it is corrupt.
-    bool take_match(Code code, const DistanceTable& distances) noexcept {
-        const unsigned taken = code.bits();
-        const std::size_t size = code.value_with_extra(in.held());
-        in.drop(code.bits());
+    // Copies the match that begins with a length, the last code of `found`. Returns false, and stays before all of
+    // them, if it is corrupt.
+    bool take_match(Lookup found, const DistanceTable& distances) noexcept {
+        const std::size_t size = found.value_with_extra(in.held());
+        in.drop(found.bits());
         in.fill_fast();
-        code = distances.look_up(in.held());
-        if (code.kind() == Code::Kind::kTable) code = distances.look_up_second(code, in.held());
+        Code code = distances.look_up(in.held());
+        if (code.kind() == Code::Kind::kTable) code = distances.look_up_second(code.value(), in.held());
         const bool is_distance = code.kind() == Code::Kind::kBase;
         const std::size_t distance = is_distance ? code.value_with_extra(in.held()) : SIZE_MAX;
         if (distance > static_cast<std::size_t>(next - first)) {
-            in.seek(in.bit() - taken);
+            in.seek(in.bit() - found.bits());
+            next -= found.literal_count();
             return false;
         }
         in.drop(code.bits());
@@ -201,10 +202,10 @@ struct BlockDecoder::Run {
     }
 };
 
-// Returns false if the input is about to end, which needs more care.
+// Returns false if the input is about to end or is corrupt, which needs more care.
 //
-// A turn takes at most 22 bits of literals before it looks up a length; then 20 bits of the length leave 14 of the 56
-// that were filled, which is too few for the 28 bits of a distance.
+// A turn takes at most 22 bits of literals before its last lookup. Then 20 bits of a length leave 14 of the 56 that
+// were filled, which is too few for the 28 bits of a distance.
 template <class Unit>
 bool BlockDecoder::decode_fast(BitReader& in, Room<Unit>& room, Decoded& result) const noexcept {
     Run<Unit> run{in, room.next, room.first};
@@ -218,23 +219,35 @@ bool BlockDecoder::decode_fast(BitReader& in, Room<Unit>& room, Decoded& result)
         if (run.next >= room.end) return stop(Decoded::kNeedsRoom);
         if (!run.in.can_fill_fast_twice()) return stop(Decoded::kNeedsInput, false);
         run.in.fill_fast();
-        Code code = codes_.look_up(run.in.held());
-        if (code.literal_count() > 0) {
-            run.take_literals(code);
-            code = codes_.look_up(run.in.held());
-            if (code.literal_count() > 0) {
-                run.take_literals(code);
-                code = codes_.look_up(run.in.held());
+        Lookup found = codes_.look_up(run.in.held());
+        run.put_literals(found);
+        if (found.has_only_literals()) {
+            run.in.drop(found.bits());
+            found = codes_.look_up(run.in.held());
+            run.put_literals(found);
+            if (found.has_only_literals()) {
+                run.in.drop(found.bits());
+                found = codes_.look_up(run.in.held());
+                run.put_literals(found);
+                if (found.has_only_literals()) {
+                    run.in.drop(found.bits());
+                    continue;
+                }
             }
         }
-        if (code.literal_count() == 0 && code.kind() == Code::Kind::kTable)
-            code = codes_.singles().look_up_second(code, run.in.held());
-        if (code.literal_count() > 0) {
-            run.take_literals(code);
-        } else if (code.kind() == Code::Kind::kBase) {
-            if (!run.take_match(code, codes_.distances())) return stop(Decoded::kBad);
-        } else if (code.kind() == Code::Kind::kEnd) {
-            run.in.drop(code.bits());
+        if (found.kind() == Code::Kind::kTable) {
+            const Code code = codes_.singles().look_up_second(found.value(), run.in.held());
+            if (code.is_literal()) {
+                *run.next++ = code.literal();
+                run.in.drop(code.bits());
+                continue;
+            }
+            found = Lookup(code);
+        }
+        if (found.kind() == Code::Kind::kBase) {
+            if (!run.take_match(found, codes_.distances())) return stop(Decoded::kBad, false);
+        } else if (found.kind() == Code::Kind::kEnd) {
+            run.in.drop(found.bits());
             return stop(Decoded::kAll);
         } else {
             return stop(Decoded::kBad);
@@ -250,11 +263,11 @@ Decoded BlockDecoder::decode_slowly(BitReader& in, Room<Unit>& room) const noexc
         BitReader reader = in;
         reader.fill();
         Code code = codes_.singles().look_up(reader.held());
-        if (code.literal_count() == 0 && code.kind() == Code::Kind::kTable)
-            code = codes_.singles().look_up_second(code, reader.held());
-        if (code.literal_count() > 0) {
+        if (!code.is_literal() && code.kind() == Code::Kind::kTable)
+            code = codes_.singles().look_up_second(code.value(), reader.held());
+        if (code.is_literal()) {
             if (code.bits() > reader.count()) return Decoded::kNeedsInput;
-            *room.next++ = static_cast<Unit>(code.literal_bytes());
+            *room.next++ = code.literal();
             reader.drop(code.bits());
         } else {
             std::size_t size = 0;
@@ -274,7 +287,7 @@ template <class Unit>
 Decoded BlockDecoder::copy_match_slowly(BitReader& in, Room<Unit>& room, std::size_t size) const noexcept {
     in.fill();
     Code code = codes_.distances().look_up(in.held());
-    if (code.kind() == Code::Kind::kTable) code = codes_.distances().look_up_second(code, in.held());
+    if (code.kind() == Code::Kind::kTable) code = codes_.distances().look_up_second(code.value(), in.held());
     std::size_t distance = 0;
     if (const Decoded result = take_value(in, code, distance); result != Decoded::kAll) return result;
     if (distance > static_cast<std::size_t>(room.next - room.first)) return Decoded::kBad;

@@ -82,12 +82,13 @@ constexpr auto kLiteralMeanings = make_literal_symbols();
 constexpr auto kDistanceMeanings = make_distance_symbols();
 
 constexpr Code with_bits(Code meaning, unsigned bits) noexcept {
-    if (meaning.literal_count() > 0) return Code::literal(static_cast<std::uint8_t>(meaning.literal_bytes()), bits);
+    if (meaning.is_literal()) return Code::literal(meaning.literal(), bits);
     return Code::other(meaning.kind(), meaning.value(), bits, meaning.bits());
 }
 
 // Grows the filled front of a table from 2^from to 2^to entries, by repeating it.
-void repeat(Code* entries, unsigned from, unsigned to) noexcept {
+template <class Entry>
+void repeat(Entry* entries, unsigned from, unsigned to) noexcept {
     for (unsigned bits = from; bits < to; ++bits)
         std::copy_n(entries, std::size_t{1} << bits, entries + (std::size_t{1} << bits));
 }
@@ -140,7 +141,7 @@ template class CodeTable<10, kDistanceSymbols>;
 bool BlockCodes::build(std::span<const std::uint8_t> literals, std::span<const std::uint8_t> distances) noexcept {
     is_fixed_ = false;
     if (!singles_.build(literals, kLiteralMeanings) || !distances_.build(distances, kDistanceMeanings)) return false;
-    combine_literals(literals);
+    combine(literals);
     return true;
 }
 
@@ -158,27 +159,62 @@ void BlockCodes::build_fixed() noexcept {
     is_fixed_ = true;
 }
 
-// Pairs each literal with all that fit behind it. Both loops go from short codes to long ones.
-void BlockCodes::combine_literals(std::span<const std::uint8_t> lengths) noexcept {
-    struct Literal {
+// Puts each code that may follow a literal behind it, as far as they fit into the index. All loops go from short codes
+// to long ones, and what is longer replaces what it begins with.
+void BlockCodes::combine(std::span<const std::uint8_t> lengths) noexcept {
+    struct Short {
         std::uint32_t code;
         Code entry;
     };
-    std::array<Literal, 256> literals;
-    std::size_t count = 0;
-    for_each_code(lengths, count_lengths(lengths), [&](std::size_t symbol, unsigned bits, std::uint32_t code) {
-        if (symbol < literals.size() && bits < kRootBits)
-            literals[count++] = {code, Code::literal(static_cast<std::uint8_t>(symbol), bits)};
-    });
-    std::copy_n(singles_.entries().begin(), pairs_.size(), pairs_.begin());
-    for (const Literal& first : std::span(literals).first(count)) {
-        for (const Literal& second : std::span(literals).first(count)) {
-            const Code pair = Code::pair(first.entry, second.entry);
-            if (pair.bits() > kRootBits) break;
-            for (std::size_t i = first.code | second.code << first.entry.bits(); i < pairs_.size();
-                 i += std::size_t{1} << pair.bits())
-                pairs_[i] = pair;
+    constexpr std::size_t kEndOfBlock = 256;
+    std::array<Short, kEndOfBlock> literals;
+    std::array<Short, kLiteralSymbols - kEndOfBlock> others;
+    std::size_t literal_count = 0;
+    std::size_t other_count = 0;
+    const auto& singles = singles_.entries();
+    Lookup* const all = several_.data();
+    const Counts counts = count_lengths(lengths);
+    if (unused_strings(counts) != 0) {
+        for (std::size_t i = 0; i < several_.size(); ++i) all[i] = Lookup(singles[i]);
+        return;
+    }
+    unsigned filled_bits = 0;
+    for_each_code(lengths, counts, [&](std::size_t symbol, unsigned bits, std::uint32_t code) {
+        repeat(all, filled_bits, std::min(bits, kRootBits));
+        filled_bits = std::min(bits, kRootBits);
+        const Code entry = singles[code & (several_.size() - 1)];
+        all[code & (several_.size() - 1)] = Lookup(entry);
+        if (bits >= kRootBits || symbol == kEndOfBlock) return;
+        if (symbol < kEndOfBlock) {
+            literals[literal_count++] = {code, entry};
+        } else {
+            others[other_count++] = {code, entry};
         }
+    });
+    repeat(all, filled_bits, kRootBits);
+    const auto put = [&](std::uint32_t code, unsigned bits, Lookup found) {
+        for (std::size_t i = code; i < several_.size(); i += std::size_t{1} << bits) all[i] = found;
+    };
+    const unsigned shortest = other_count > 0 ? others[0].entry.code_bits() : kRootBits;
+    const auto put_others = [&](std::uint32_t code, unsigned bits, Lookup found) {
+        for (std::size_t i = 0; i < other_count; ++i) {
+            const unsigned sum = bits + others[i].entry.code_bits();
+            if (sum > kRootBits) break;
+            put(code | others[i].code << bits, sum, found + Lookup::last(others[i].entry, bits));
+        }
+    };
+    for (std::size_t i = 0; i < literal_count; ++i) {
+        const unsigned bits = literals[i].entry.bits();
+        const Lookup one(literals[i].entry);
+        for (std::size_t k = 0; k < literal_count; ++k) {
+            const unsigned sum = bits + literals[k].entry.bits();
+            if (sum > kRootBits) break;
+            const std::uint32_t code = literals[i].code | literals[k].code << bits;
+            const Lookup two = one + Lookup::second(literals[k].entry);
+            put(code, sum, two);
+            if (sum + shortest <= kRootBits) put_others(code, sum, two);
+        }
+        put_others(literals[i].code, bits, one);
     }
 }
 

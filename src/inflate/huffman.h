@@ -3,14 +3,15 @@
 // A table is looked up with the next bits of the stream. An entry says what they stand for and how many bits that
 // takes:
 //
-//     bit   31 .. 8                              7 6    5 .. 0
-//           one or two literals                  1-2    bits of their codes
+//     bit   31 .. 8                              6      5 .. 0
+//           a literal                            1      bits of its code
 //           kind, bits of the code, base         0      bits of the code and of the extra bits that follow it
 //
 // Codes are at most 15 bits long, but nearly all symbols of a stream have short ones. The table is therefore indexed
-// with 12 bits (10 for distances); longer codes have an entry that leads to a second table. Where several codes of
-// literals fit into 12 bits, one lookup decodes them all. Text has many of these: a lookup takes 7 cycles, whatever it
-// yields, because the place of the next code is known only once this one is decoded.
+// with 11 bits (10 for distances); longer codes have an entry that leads to a second table. Where several codes fit
+// into 11 bits, one lookup decodes them all: up to two literals, and a length after them (see Lookup). Text has many
+// of these. A lookup takes 7 cycles, whatever it yields, because the place of the next code is known only once this one
+// is decoded; and the fewer lookups, the fewer branches that depend on the data, each of which is often mispredicted.
 //
 // Which lengths form a code is decided as in zlib: no prefix may have two meanings, and each must have one, except that
 // a code may consist of a single code of one bit.
@@ -36,10 +37,6 @@ public:
     static constexpr Code literal(std::uint8_t literal, unsigned bits) noexcept {
         return Code(std::uint32_t{literal} << 8 | 1U << 6 | bits);
     }
-    // Of two single literals.
-    static constexpr Code pair(Code first, Code second) noexcept {
-        return Code((first.word_ + second.bits() + (1U << 6)) | (second.word_ & 0xFF00U) << 8);
-    }
     // kBase: `value` is that of a length or distance, to which the extra bits are added, and has at most 15 bits.
     // kTable: it is where the second table begins.
     static constexpr Code other(Kind kind, unsigned value, unsigned code_bits, unsigned extra_bits) noexcept {
@@ -48,11 +45,10 @@ public:
 
     // All the bits to drop.
     constexpr unsigned bits() const noexcept { return word_ & 63U; }
-    constexpr unsigned literal_count() const noexcept { return word_ >> 6 & 3U; }
-    // The literals, the first of them in the lowest byte. Bytes without a literal are 0.
-    constexpr std::uint32_t literal_bytes() const noexcept { return word_ >> 8; }
+    constexpr bool is_literal() const noexcept { return (word_ >> 6 & 1U) != 0; }
+    constexpr std::uint8_t literal() const noexcept { return static_cast<std::uint8_t>(word_ >> 8); }
 
-    // Only if literal_count() is 0.
+    // Only if it is no literal.
     constexpr Kind kind() const noexcept { return static_cast<Kind>(word_ >> 12 & 15U); }
     constexpr unsigned code_bits() const noexcept { return word_ >> 8 & 15U; }
     constexpr unsigned value() const noexcept { return word_ >> 16; }
@@ -60,6 +56,8 @@ public:
     constexpr unsigned value_with_extra(std::uint64_t held) const noexcept {
         return value() + static_cast<unsigned>((held & ((std::uint64_t{1} << bits()) - 1)) >> code_bits());
     }
+
+    constexpr std::uint32_t word() const noexcept { return word_; }
 
 private:
     explicit constexpr Code(std::uint32_t word) noexcept : word_(word) {}
@@ -76,9 +74,9 @@ public:
     static constexpr std::size_t kSize = kRootSize + (kSymbols / 2 << (kMaxCodeBits - kRootBits));
 
     Code look_up(std::uint64_t held) const noexcept { return entries_[held & (kRootSize - 1)]; }
-    // The code in the second table, which `code` leads to.
-    Code look_up_second(Code code, std::uint64_t held) const noexcept {
-        return entries_[code.value() + ((held & ((std::uint64_t{1} << kMaxCodeBits) - 1)) >> kRootBits)];
+    // The code in the second table that begins at `begin`, the value of a kTable.
+    Code look_up_second(unsigned begin, std::uint64_t held) const noexcept {
+        return entries_[begin + ((held & ((std::uint64_t{1} << kMaxCodeBits) - 1)) >> kRootBits)];
     }
 
     // `lengths` are the bits of each symbol's code, 0 if it has none; `symbols` are their meanings, with the number of
@@ -92,6 +90,53 @@ private:
     std::array<Code, kSize> entries_;
 };
 
+// What one lookup yields: up to two literals; then a code that is no literal, or none.
+//
+//     bit   55 .. 32                                  23 .. 8    7 6    5 .. 0
+//           kind, bits before extra bits, base:       literals   0-2    bits of all the codes, and extra bits
+//           as in a Code
+//
+// The word of several codes is the sum of what each adds to it.
+class Lookup {
+public:
+    constexpr Lookup() noexcept = default;
+    // Of this code alone.
+    explicit constexpr Lookup(Code code) noexcept : word_(code.is_literal() ? code.word() : tail(code) | code.bits()) {}
+
+    // What a literal adds that is the second one.
+    static constexpr Lookup second(Code code) noexcept {
+        return Lookup(code.bits() | 1U << 6 | std::uint32_t{code.literal()} << 16);
+    }
+    // What a code adds that is no literal, behind literals whose codes have `bits` bits. With its own they are 15 at
+    // most.
+    static constexpr Lookup last(Code code, unsigned bits) noexcept {
+        return Lookup(tail(code) + (std::uint64_t{bits} << 32) + code.bits());
+    }
+    constexpr Lookup operator+(Lookup other) const noexcept { return Lookup(word_ + other.word_); }
+
+    // All the bits to drop.
+    constexpr unsigned bits() const noexcept { return word_ & 63U; }
+    constexpr unsigned literal_count() const noexcept { return word_ >> 6 & 3U; }
+    // The literals, the first of them in the lowest byte. Other bytes have no meaning.
+    constexpr std::uint32_t literal_bytes() const noexcept { return static_cast<std::uint32_t>(word_) >> 8; }
+    constexpr bool has_only_literals() const noexcept { return word_ >> 32 == 0; }
+
+    // Of the code after the literals.
+    constexpr Code::Kind kind() const noexcept { return static_cast<Code::Kind>(word_ >> 36 & 15U); }
+    constexpr unsigned value() const noexcept { return static_cast<unsigned>(word_ >> 40); }
+    // As that of Code. `held` begins with the literals.
+    constexpr unsigned value_with_extra(std::uint64_t held) const noexcept {
+        return value() + static_cast<unsigned>((held & ((std::uint64_t{1} << bits()) - 1)) >> (word_ >> 32 & 15U));
+    }
+
+private:
+    explicit constexpr Lookup(std::uint64_t word) noexcept : word_(word) {}
+
+    static constexpr std::uint64_t tail(Code code) noexcept { return std::uint64_t{code.word() >> 8} << 32; }
+
+    std::uint64_t word_ = 0;
+};
+
 using LiteralTable = CodeTable<11, kLiteralSymbols>;
 using DistanceTable = CodeTable<10, kDistanceSymbols>;
 
@@ -103,15 +148,15 @@ public:
     void build_fixed() noexcept;
 
     const LiteralTable& singles() const noexcept { return singles_; }
-    // As singles(), but with several literals in an entry.
-    Code look_up(std::uint64_t held) const noexcept { return pairs_[held & (LiteralTable::kRootSize - 1)]; }
+    // As the lookup in singles(), but of several codes at once.
+    Lookup look_up(std::uint64_t held) const noexcept { return several_[held & (LiteralTable::kRootSize - 1)]; }
     const DistanceTable& distances() const noexcept { return distances_; }
 
 private:
-    void combine_literals(std::span<const std::uint8_t> lengths) noexcept;
+    void combine(std::span<const std::uint8_t> lengths) noexcept;
 
     LiteralTable singles_;
-    std::array<Code, LiteralTable::kRootSize> pairs_;
+    std::array<Lookup, LiteralTable::kRootSize> several_;
     DistanceTable distances_;
     bool is_fixed_ = false;
 };
