@@ -174,10 +174,12 @@ struct BlockDecoder::Run {
     Unit* next;
     const Unit* const first;
 
-    // Writes the literals. They are still among the bits.
-    void put_literals(Lookup found) noexcept {
+    // Writes the literals that the next bits begin with. These bits stay.
+    Lookup look_up(const BlockCodes& codes) noexcept {
+        const Lookup found = codes.look_up(in.held());
         put(next, found.literal_bytes());
         next += found.literal_count();
+        return found;
     }
 
     // Copies the match that begins with a length, the last code of `found`. Returns false, and stays before all of
@@ -219,21 +221,18 @@ bool BlockDecoder::decode_fast(BitReader& in, Room<Unit>& room, Decoded& result)
         if (run.next >= room.end) return stop(Decoded::kNeedsRoom);
         if (!run.in.can_fill_fast_twice()) return stop(Decoded::kNeedsInput, false);
         run.in.fill_fast();
-        Lookup found = codes_.look_up(run.in.held());
-        run.put_literals(found);
+        Lookup found = run.look_up(codes_);
         if (found.has_only_literals()) {
             run.in.drop(found.bits());
-            found = codes_.look_up(run.in.held());
-            run.put_literals(found);
-            if (found.has_only_literals()) {
-                run.in.drop(found.bits());
-                found = codes_.look_up(run.in.held());
-                run.put_literals(found);
-                if (found.has_only_literals()) {
-                    run.in.drop(found.bits());
-                    continue;
-                }
-            }
+            found = run.look_up(codes_);
+        }
+        if (found.has_only_literals()) {
+            run.in.drop(found.bits());
+            found = run.look_up(codes_);
+        }
+        if (found.has_only_literals()) {
+            run.in.drop(found.bits());
+            continue;
         }
         if (found.kind() == Code::Kind::kTable) {
             const Code code = codes_.singles().look_up_second(found.value(), run.in.held());

@@ -159,62 +159,82 @@ void BlockCodes::build_fixed() noexcept {
     is_fixed_ = true;
 }
 
+namespace {
+
+struct ShortCode {
+    std::uint32_t code;
+    Code entry;
+};
+
+// Codes that are shorter than the index, in the order of their lengths.
+template <std::size_t kMost>
+class ShortCodes {
+public:
+    void add(std::uint32_t code, Code entry) noexcept { codes_[count_++] = {code, entry}; }
+    const ShortCode* begin() const noexcept { return codes_.data(); }
+    const ShortCode* end() const noexcept { return codes_.data() + count_; }
+
+private:
+    std::array<ShortCode, kMost> codes_;
+    std::size_t count_ = 0;
+};
+
+constexpr std::size_t kEndOfBlock = 256;
+using SeveralTable = std::array<Lookup, LiteralTable::kRootSize>;
+
+void put(SeveralTable& table, std::uint32_t code, unsigned bits, Lookup found) noexcept {
+    for (std::size_t i = code; i < table.size(); i += std::size_t{1} << bits) table[i] = found;
+}
+
+// Puts each length behind literals.
+void put_lengths(SeveralTable& table, const ShortCodes<kLiteralSymbols - kEndOfBlock>& lengths, std::uint32_t code,
+                 unsigned bits, Lookup literals) noexcept {
+    for (const ShortCode& length : lengths) {
+        const unsigned all = bits + length.entry.code_bits();
+        if (all > kRootBits) break;
+        put(table, code | length.code << bits, all, literals + Lookup::last(length.entry, bits));
+    }
+}
+
+}  // namespace
+
 // Puts each code that may follow a literal behind it, as far as they fit into the index. All loops go from short codes
 // to long ones, and what is longer replaces what it begins with.
 void BlockCodes::combine(std::span<const std::uint8_t> lengths) noexcept {
-    struct Short {
-        std::uint32_t code;
-        Code entry;
-    };
-    constexpr std::size_t kEndOfBlock = 256;
-    std::array<Short, kEndOfBlock> literals;
-    std::array<Short, kLiteralSymbols - kEndOfBlock> others;
-    std::size_t literal_count = 0;
-    std::size_t other_count = 0;
     const auto& singles = singles_.entries();
-    Lookup* const all = several_.data();
     const Counts counts = count_lengths(lengths);
     if (unused_strings(counts) != 0) {
-        for (std::size_t i = 0; i < several_.size(); ++i) all[i] = Lookup(singles[i]);
+        std::transform(singles.begin(), singles.begin() + several_.size(), several_.begin(),
+                       [](Code code) { return Lookup(code); });
         return;
     }
+    ShortCodes<kEndOfBlock> short_literals;
+    ShortCodes<kLiteralSymbols - kEndOfBlock> short_lengths;
     unsigned filled_bits = 0;
     for_each_code(lengths, counts, [&](std::size_t symbol, unsigned bits, std::uint32_t code) {
-        repeat(all, filled_bits, std::min(bits, kRootBits));
+        repeat(several_.data(), filled_bits, std::min(bits, kRootBits));
         filled_bits = std::min(bits, kRootBits);
-        const Code entry = singles[code & (several_.size() - 1)];
-        all[code & (several_.size() - 1)] = Lookup(entry);
-        if (bits >= kRootBits || symbol == kEndOfBlock) return;
-        if (symbol < kEndOfBlock) {
-            literals[literal_count++] = {code, entry};
-        } else {
-            others[other_count++] = {code, entry};
-        }
+        code &= LiteralTable::kRootSize - 1;
+        several_[code] = Lookup(singles[code]);
+        if (bits >= kRootBits) return;
+        if (symbol < kEndOfBlock) short_literals.add(code, singles[code]);
+        if (symbol > kEndOfBlock) short_lengths.add(code, singles[code]);
     });
-    repeat(all, filled_bits, kRootBits);
-    const auto put = [&](std::uint32_t code, unsigned bits, Lookup found) {
-        for (std::size_t i = code; i < several_.size(); i += std::size_t{1} << bits) all[i] = found;
-    };
-    const unsigned shortest = other_count > 0 ? others[0].entry.code_bits() : kRootBits;
-    const auto put_others = [&](std::uint32_t code, unsigned bits, Lookup found) {
-        for (std::size_t i = 0; i < other_count; ++i) {
-            const unsigned sum = bits + others[i].entry.code_bits();
-            if (sum > kRootBits) break;
-            put(code | others[i].code << bits, sum, found + Lookup::last(others[i].entry, bits));
+    repeat(several_.data(), filled_bits, kRootBits);
+    const bool has_lengths = short_lengths.begin() != short_lengths.end();
+    const unsigned shortest = has_lengths ? short_lengths.begin()->entry.code_bits() : kRootBits;
+    for (const ShortCode& first : short_literals) {
+        const unsigned bits = first.entry.bits();
+        const Lookup one(first.entry);
+        for (const ShortCode& second : short_literals) {
+            const unsigned both = bits + second.entry.bits();
+            if (both > kRootBits) break;
+            const std::uint32_t code = first.code | second.code << bits;
+            const Lookup two = one + Lookup::second(second.entry);
+            put(several_, code, both, two);
+            if (both + shortest <= kRootBits) put_lengths(several_, short_lengths, code, both, two);
         }
-    };
-    for (std::size_t i = 0; i < literal_count; ++i) {
-        const unsigned bits = literals[i].entry.bits();
-        const Lookup one(literals[i].entry);
-        for (std::size_t k = 0; k < literal_count; ++k) {
-            const unsigned sum = bits + literals[k].entry.bits();
-            if (sum > kRootBits) break;
-            const std::uint32_t code = literals[i].code | literals[k].code << bits;
-            const Lookup two = one + Lookup::second(literals[k].entry);
-            put(code, sum, two);
-            if (sum + shortest <= kRootBits) put_others(code, sum, two);
-        }
-        put_others(literals[i].code, bits, one);
+        put_lengths(several_, short_lengths, first.code, bits, one);
     }
 }
 
