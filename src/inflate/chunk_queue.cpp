@@ -202,11 +202,15 @@ bool ChunkQueue::link_front(const ChunkLink& link) {
 }
 
 void ChunkQueue::pop() {
-    wait_for(Goal::kNotAtWork);
-    const MutexLock lock(mutex_);
-    spares_.push_back(std::move(slots_.front().slot));
-    slots_.pop_front();
-    if (linked_ > 0) --linked_;
+    for (;;) {
+        wait_for(Goal::kNotAtWork);
+        const MutexLock lock(mutex_);
+        if (!has_reached(Goal::kNotAtWork)) continue;  // a thread has taken it meanwhile
+        spares_.push_back(std::move(slots_.front().slot));
+        slots_.pop_front();
+        if (linked_ > 0) --linked_;
+        return;
+    }
 }
 
 }  // namespace cleave
