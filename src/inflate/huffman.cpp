@@ -179,7 +179,7 @@ private:
     std::size_t count_ = 0;
 };
 
-constexpr std::size_t kEndOfBlock = 256;
+constexpr std::size_t kEndSymbol = 256;
 using SeveralTable = std::array<Lookup, LiteralTable::kRootSize>;
 
 void put(SeveralTable& table, std::uint32_t code, unsigned bits, Lookup found) noexcept {
@@ -187,7 +187,7 @@ void put(SeveralTable& table, std::uint32_t code, unsigned bits, Lookup found) n
 }
 
 // Puts each length behind literals.
-void put_lengths(SeveralTable& table, const ShortCodes<kLiteralSymbols - kEndOfBlock>& lengths, std::uint32_t code,
+void put_lengths(SeveralTable& table, const ShortCodes<kLiteralSymbols - kEndSymbol>& lengths, std::uint32_t code,
                  unsigned bits, Lookup literals) noexcept {
     for (const ShortCode& length : lengths) {
         const unsigned all = bits + length.entry.code_bits();
@@ -208,8 +208,8 @@ void BlockCodes::combine(std::span<const std::uint8_t> lengths) noexcept {
                        [](Code code) { return Lookup(code); });
         return;
     }
-    ShortCodes<kEndOfBlock> short_literals;
-    ShortCodes<kLiteralSymbols - kEndOfBlock> short_lengths;
+    ShortCodes<kEndSymbol> short_literals;
+    ShortCodes<kLiteralSymbols - kEndSymbol> short_lengths;
     unsigned filled_bits = 0;
     for_each_code(lengths, counts, [&](std::size_t symbol, unsigned bits, std::uint32_t code) {
         repeat(several_.data(), filled_bits, std::min(bits, kRootBits));
@@ -217,8 +217,8 @@ void BlockCodes::combine(std::span<const std::uint8_t> lengths) noexcept {
         code &= LiteralTable::kRootSize - 1;
         several_[code] = Lookup(singles[code]);
         if (bits >= kRootBits) return;
-        if (symbol < kEndOfBlock) short_literals.add(code, singles[code]);
-        if (symbol > kEndOfBlock) short_lengths.add(code, singles[code]);
+        if (symbol < kEndSymbol) short_literals.add(code, singles[code]);
+        if (symbol > kEndSymbol) short_lengths.add(code, singles[code]);
     });
     repeat(several_.data(), filled_bits, kRootBits);
     const bool has_lengths = short_lengths.begin() != short_lengths.end();

@@ -116,7 +116,7 @@ Scanned scan_blob(Input& input, const Dialect& dialect, Execution execution, con
 }
 
 Scanned scan_gzip(Input& input, const Dialect& dialect, const Execution& execution, const Found& found) {
-    const auto notes = std::make_shared<GzipNotes>();
+    const auto notes = std::make_shared<GzipNotes>(execution.thread_count());
     GzipInput::restart(input, notes);
     StreamStarts starts(kIndexStep);
     Scanned scanned{scan_stream(input, dialect, execution, &starts), starts.header_size(), starts.boundaries(),
