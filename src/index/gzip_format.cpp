@@ -74,6 +74,9 @@ std::size_t append_gzip(std::uint64_t size, const GzipIndex& gzip, std::vector<s
     std::size_t at = bytes.size();
     const std::size_t checksums = gzip.checksums.size() * kChecksumSize;
     const std::size_t windows = at + checksums + gzip.checkpoints.size() * kCheckpointSize;
+    std::size_t size_of_windows = 0;
+    for (const GzipCheckpoint& here : gzip.checkpoints) size_of_windows += here.window.size();
+    bytes.reserve(windows + size_of_windows + kEndSize);
     bytes.resize(windows);
     for (const std::uint32_t checksum : gzip.checksums) {
         store(bytes, at, checksum);
@@ -128,16 +131,26 @@ GzipCheckpoint load_checkpoint(std::span<const std::uint8_t> bytes, std::size_t 
     return std::move(stored.checkpoint);
 }
 
-std::vector<std::uint8_t> pack_window(std::span<const std::uint8_t> window) {
+struct WindowPacker::State {
+    std::unique_ptr<libdeflate_compressor, decltype(&::libdeflate_free_compressor)> compressor{
+        ::libdeflate_alloc_compressor(kLevel), ::libdeflate_free_compressor};
+    std::vector<std::uint8_t> packed;
+};
+
+WindowPacker::WindowPacker() noexcept = default;
+WindowPacker::WindowPacker(const WindowPacker& /*other*/) noexcept {}
+WindowPacker::~WindowPacker() = default;
+
+std::vector<std::uint8_t> WindowPacker::operator()(std::span<const std::uint8_t> window) {
     if (window.empty()) return {};
-    const std::unique_ptr<libdeflate_compressor, decltype(&::libdeflate_free_compressor)> compressor(
-        ::libdeflate_alloc_compressor(kLevel), ::libdeflate_free_compressor);
-    if (!compressor) throw std::bad_alloc();
-    std::vector<std::uint8_t> packed(::libdeflate_deflate_compress_bound(compressor.get(), window.size()));
-    packed.resize(
-        ::libdeflate_deflate_compress(compressor.get(), window.data(), window.size(), packed.data(), packed.size()));
-    packed.shrink_to_fit();
-    return packed;
+    if (!state_) state_ = std::make_unique<State>();
+    libdeflate_compressor* const compressor = state_->compressor.get();
+    if (compressor == nullptr) throw std::bad_alloc();
+    std::vector<std::uint8_t>& packed = state_->packed;
+    packed.resize(::libdeflate_deflate_compress_bound(compressor, window.size()));
+    const std::size_t size =
+        ::libdeflate_deflate_compress(compressor, window.data(), window.size(), packed.data(), packed.size());
+    return {packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
 std::vector<std::uint8_t> unpack_window(std::span<const std::uint8_t> packed, std::size_t size) {

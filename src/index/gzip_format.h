@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -49,8 +50,22 @@ BlobRange load_window_range(std::span<const std::uint8_t> bytes, std::size_t num
 // Any number up to that size if it is damaged.
 std::uint64_t size_without_windows(std::span<const std::uint8_t> head, std::uint64_t size);
 
-// Windows, as they are stored. At most 32 KiB. Throws std::bad_alloc.
-std::vector<std::uint8_t> pack_window(std::span<const std::uint8_t> window);
+// Packs windows of at most 32 KiB as they are stored. For one thread at a time. A copy packs as well.
+class WindowPacker {
+public:
+    WindowPacker() noexcept;
+    WindowPacker(const WindowPacker& other) noexcept;
+    WindowPacker& operator=(const WindowPacker&) = delete;
+    ~WindowPacker();
+
+    // Throws std::bad_alloc.
+    std::vector<std::uint8_t> operator()(std::span<const std::uint8_t> window);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;  // once it is needed
+};
+
 // Throws IndexError unless it is a window of this size.
 std::vector<std::uint8_t> unpack_window(std::span<const std::uint8_t> packed, std::size_t size);
 
