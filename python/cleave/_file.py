@@ -407,7 +407,8 @@ def open(  # noqa: A001
         meaning in CSV are ASCII, such as UTF-8 and Latin-1.
     index: use the index beside the file, ``FILE.cleave``, if ``cleave index`` has made one and the file is still the
         same. Records need not be searched for then, and pieces of a gzip file are read from the middle, without a
-        copy. An index that cannot be trusted is not used, and causes a ``UserWarning``. ``redact`` never uses it.
+        copy. An index that cannot be trusted is not used, and causes a ``UserWarning``. With ``redact``, nothing is read
+        by it, and the pieces that it has led to are compared with those of the file.
     threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
     """
     options: dict[str, str | bytes | None] = {

@@ -122,6 +122,7 @@ void File::run(const Work& work, Length length) {
         input_->set_cancellation(nullptr);
         cancellation_ = std::make_unique<Cancellation>();
         input_->set_cancellation(cancellation_.get());
+        scanned_.reset();
         copied_.reset();
         throw;
     }
@@ -168,22 +169,42 @@ std::shared_ptr<Input> File::reopened() const {
     return input;
 }
 
+// Rules do not believe an index: a scan must find the same records. Throws IndexError.
+void File::require_records(Input& input, const RecordRange& range) {
+    if (!scanned_) {
+        Execution execution = this->execution();
+        execution.index = nullptr;
+        scanned_.emplace(index_records(input, sniffed_.dialect, execution));
+    }
+    Locator locator(*scanned_);
+    const std::uint64_t end = range.begin.offset + range.size;
+    const Boundary begin{range.begin.offset, range.begin.record};
+    if (locator.at_or_after(begin.offset) != begin || locator.at_or_after(end).offset != end) {
+        throw IndexError("it does not say where the records are");
+    }
+}
+
 // The input to read columns from. All columns of a gzip file are read from the beginning, which is faster, and nothing
-// is read by an index under rules.
+// is decoded by an index under rules.
 std::shared_ptr<Input> File::input_for(const ColumnStreamOptions& options) {
     if (is_read_ || options.range) {
         need_blob();
     } else if (input_->is_stream()) {
         look_for_index();
     }
-    if (!is_gzip_by_index_ || (options.range && options.rules.rules.empty())) return input_;
-    if (!options.range) return reopened();
-    if (!copied_) {
-        const auto input = reopened();
-        input->spool();
-        copied_ = input;
+    const bool has_rules = !options.rules.rules.empty();
+    std::shared_ptr<Input> input = input_;
+    if (is_gzip_by_index_ && !options.range) input = reopened();
+    if (is_gzip_by_index_ && options.range && has_rules) {
+        if (!copied_) {
+            input = reopened();
+            input->spool();
+            copied_ = input;
+        }
+        input = copied_;
     }
-    return copied_;
+    if (index_file_ && options.range && has_rules) require_records(*input, *options.range);
+    return input;
 }
 
 const RecordIndex& File::index() {

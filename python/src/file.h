@@ -99,6 +99,7 @@ private:
     void look_for_index();
     void need_blob();
     std::shared_ptr<Input> reopened() const;
+    void require_records(Input& input, const RecordRange& range);
     std::shared_ptr<Input> input_for(const ColumnStreamOptions& options);
     const RecordIndex& index();
     std::uint64_t header_records() const;
@@ -115,6 +116,7 @@ private:
     std::shared_ptr<const IndexFile> index_file_;  // with which to find records
     std::string warning_;                          // why an index is not used, until it has been passed on
     std::shared_ptr<Input> copied_;                // a gzip file with an index, copied, for parts under rules
+    std::optional<RecordIndex> scanned_;           // of the input, not read from an index; likewise
 };
 
 }  // namespace cleave::python

@@ -141,6 +141,35 @@ def test_rules_do_not_read_by_the_index(original: Path, text: bytes, monkeypatch
     assert pyarrow.concat_tables(parts).combine_chunks().equals(expected.combine_chunks())
 
 
+def crc32c(data: bytes) -> int:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def test_rules_do_not_believe_the_index(tmp_path: Path, text: bytes) -> None:
+    """The numbers of the records are wrong by one, and the rest is right."""
+    path = tmp_path / "in.csv"
+    path.write_bytes(text)
+    index = Path(f"{make_index(path)}.cleave")
+    data = bytearray(index.read_bytes())
+    for at in range(128 + 16, len(data) - 16, 16):
+        data[at + 8 : at + 16] = (int.from_bytes(data[at + 8 : at + 16], "little") - 1).to_bytes(8, "little")
+    data[-4:] = crc32c(bytes(data[:-4])).to_bytes(4, "little")
+    index.write_bytes(data)
+    f = cleave.open(path)
+    piece = f.split(n=3)[1]
+    assert piece.first_record == cleave.open(path, index=False).split(n=3)[1].first_record - 1
+    with pytest.raises(cleave.InputChangedError, match="index"):
+        table(piece.select("id", "name", redact={"name": "hmac(k)"}, keys={"k": KEY}))
+
+
 def test_ranges_of_a_gzip_file(original: Path, text: bytes, no_copies: None) -> None:
     header = text.index(b"\n") + 1
     for path in (original, f"file://{original}"):
