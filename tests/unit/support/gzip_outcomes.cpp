@@ -37,6 +37,7 @@ GzipOutcome outcome_in_order(std::string_view stream, std::size_t step, std::vec
             outcome.text.append(bytes.begin(), bytes.end());
             if (!bytes.empty()) continue;
         } catch (const InputError&) {
+            append_places(reader.places(), outcome.text.size(), taken * std::uint64_t{8}, places);
             outcome.verdict = Verdict::kCorrupt;
             outcome.place = given - from.size();
             return outcome;
@@ -70,6 +71,7 @@ GzipOutcome outcome_on_threads(std::string_view stream, const GzipWay& way, std:
             is_end = bytes.empty();
         }
     } catch (const InputError&) {
+        append_places(gzip.places(), outcome.text.size(), 0, places);
         outcome.verdict = Verdict::kCorrupt;
         outcome.place = gzip.place();
         return outcome;
