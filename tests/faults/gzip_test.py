@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from harness import (Place, expect_clean, expect_exit, expect_whole, finish, has_open, main, make_input,
+from harness import (Place, expect_clean, expect_exit, expect_whole, finish, main, make_input,
                      need, need_sight, read, record_ends, snapshot, stop, wait_until, write)
 from index_test import each_call, judge_writer
 from nth_call_test import Subject, fail_all, small_job
@@ -36,15 +36,27 @@ class Compressed(Place):
         self.input = write(os.path.join(self.root, "in.csv." + name), data or FORMATS[name](job.data))
 
 
+def has_read(process, path):
+    """Whether the command has read from the file. Before that, it may not have looked at the file's size and times."""
+    status, root = os.stat(path), "/proc/%d/" % process.pid
+    with contextlib.suppress(OSError):
+        for name in os.listdir(root + "fd"):
+            found = os.stat(root + "fd/" + name)
+            if (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino):
+                return int(read(root + "fdinfo/" + name).split()[1]) > 0
+    return False
+
+
 def changing(bench, name, change, threads):
     """Starts a split, stops it while it reads, and changes its input. Returns how it ended, or None if it ended before
     that. Expects that all pieces are whole, or that nothing is left."""
     place = Compressed(bench, bench.job(8 << 20), name)
     before = snapshot(place.out)
     process = bench.start(place.command("-j", threads))
-    wait_until(lambda: process.poll() is not None or has_open(process, place.input), "it does not open its input")
+    wait_until(lambda: process.poll() is not None or has_read(process, place.input), "it does not read its input")
     if not stop(process):
         finish(process)
+        place.remove()
         return None
     change(place.input)
     process.send_signal(signal.SIGCONT)
@@ -255,7 +267,7 @@ def another_file(bench):
         write(site.input, GZIP)
         site.make()
         process = bench.start(site.using)
-        wait_until(lambda: process.poll() is not None or has_open(process, site.input), "it does not open its input")
+        wait_until(lambda: process.poll() is not None or has_read(process, site.input), "it does not read its input")
         is_stopped = stop(process)
         if in_place:
             write(site.input, other)
