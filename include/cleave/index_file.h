@@ -198,8 +198,8 @@ private:
 void read_by_index(Input& input, std::shared_ptr<const IndexFile> index);
 
 // The same with the index beside the file, which may be for any dialect, because only the places from which to decode
-// are used. Returns whether the input is a blob now: false if there is no index, or the input is another kind of
-// stream. Throws what IndexFile::open() throws.
+// are used. Returns whether the input is a blob afterwards; it is not if there is no index, or if the input is another
+// kind of stream. Throws what IndexFile::open() throws.
 bool read_by_index(Input& input, Access access = Access::kMapped);
 
 // Scans the input, a blob or a gzip file, and makes its index. The step is kIndexStep, whatever the block size of the

@@ -59,7 +59,7 @@ class Source:
     version: str
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may contain secrets
     is_gzip: bool = False
-    """Whether it is a local gzip file with an index; then the size and all ranges are those of the decoded bytes."""
+    """Whether it is a local gzip file with an index. The size and all ranges then refer to the decoded bytes."""
 
     @staticmethod
     def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:

@@ -17,7 +17,7 @@ or ``sep``: a byte, ``,`` by default as in Spark, or ``auto`` to find it from th
 JSON, and anything else is text.
 
 The path names one file, not a folder or a pattern: ``*``, ``?`` and ``[`` are part of its name. It may be a gzip file
-on a disk if ``cleave index`` has made an index beside it, and the sizes are then those of the text. It may be
+on a disk if ``cleave index`` has made an index beside it; sizes then refer to the decompressed text. It may be
 ``file:/PATH``, as Hadoop writes URLs. Python opens it, so it does not matter which characters Java's locale supports.
 
 To make the plan, the driver scans the file with all its cores. With ``read_csv``, the executors do so instead, in a

@@ -58,7 +58,7 @@ def table(columns: cleave.Columns) -> pyarrow.Table:
 @pytest.mark.parametrize("dialect", [None, "pandas"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_pieces_of_a_gzip_file(original: Path, text: bytes, no_copies: None, dialect: str | None, threads: int) -> None:
-    """The second dialect is not that of the index."""
+    """The index was made for a dialect that differs from the second one."""
     f = cleave.open(original, dialect=dialect, threads=threads)
     assert f.size == len(text)
     assert f.records == 40 * 5000
@@ -71,6 +71,18 @@ def test_pieces_of_a_gzip_file(original: Path, text: bytes, no_copies: None, dia
     assert table(f.select("id")).equals(whole)
     found = f.check()
     assert (found.sound, found.records) == (True, 40 * 5000)
+
+
+@pytest.mark.parametrize("small", [b"", b"\n", b"a,b", b"a,b\n", b"a,b\n1,2", b"a,b\n1,2\n", b'\xef\xbb\xbfa,b\n1,"x\ny"\n3,4'])
+def test_small_gzip_files(tmp_path: Path, no_copies: None, small: bytes) -> None:
+    path = tmp_path / "in.csv.gz"
+    path.write_bytes(gzip.compress(small))
+    make_index(path)
+    f, expected = cleave.open(path, delimiter=","), cleave.open(small, delimiter=",")
+    assert (f.size, f.records, f.header, f.check()) == (expected.size, expected.records, expected.header, expected.check())
+    assert [bytes(piece.bytes) for piece in f.split(n=2)] == [bytes(piece.bytes) for piece in expected.split(n=2)]
+    records = records_of(ranges.plan(path, pieces=2, delimiter=","), 5)
+    assert records == b"".join(bytes(piece.bytes) for piece in expected.split(n=2))
 
 
 def test_pieces_by_value(original: Path, text: bytes) -> None:

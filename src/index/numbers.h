@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <span>
 
+#include "base/little_endian.h"
+
 namespace cleave {
 
 template <class Number>
 Number load(std::span<const std::uint8_t> bytes, std::size_t at) {
-    Number number = 0;
-    for (std::size_t i = sizeof number; i-- > 0;) number = static_cast<Number>(number << 8U | bytes[at + i]);
-    return number;
+    return static_cast<Number>(number_in(bytes.subspan(at, sizeof(Number))));
 }
 
 inline std::uint64_t load_64(std::span<const std::uint8_t> bytes, std::size_t at) {

@@ -48,7 +48,7 @@ public:
     constexpr bool is_literal() const noexcept { return (word_ >> 6 & 1U) != 0; }
     constexpr std::uint8_t literal() const noexcept { return static_cast<std::uint8_t>(word_ >> 8); }
 
-    // Only if it is no literal.
+    // Only if it is not a literal.
     constexpr Kind kind() const noexcept { return static_cast<Kind>(word_ >> 12 & 15U); }
     constexpr unsigned code_bits() const noexcept { return word_ >> 8 & 15U; }
     constexpr unsigned value() const noexcept { return word_ >> 16; }
@@ -90,7 +90,7 @@ private:
     std::array<Code, kSize> entries_;
 };
 
-// What one lookup yields: up to two literals; then a code that is no literal, or none.
+// What one lookup yields: up to two literals, and the code after them if it fits and is not a literal.
 //
 //     bit   55 .. 32                                  23 .. 8    7 6    5 .. 0
 //           kind, bits before extra bits, base:       literals   0-2    bits of all the codes, and extra bits
