@@ -30,7 +30,7 @@
 namespace cleave {
 
 struct IndexFile::Impl {
-    Fd fd;  // open unless it is mapped
+    Fd fd;  // open if there are windows that are not in memory
     std::string path;
     Mapping mapping;                 // if it is mapped
     std::vector<std::uint8_t> copy;  // otherwise: all but the windows
@@ -173,7 +173,7 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
     std::vector<std::uint8_t> copy = is_mapped ? std::vector<std::uint8_t>() : read_index(fd, path, size);
     const std::span<const std::uint8_t> bytes = is_mapped ? mapping.bytes() : copy;
     const IndexView view(bytes, size - bytes.size());  // remains valid when the mapping and the copy are moved
-    if (is_mapped) fd = Fd();
+    if (bytes.size() == size) fd = Fd();               // nothing is left to read
     auto file = std::make_shared<const IndexFile>(
         std::make_unique<Impl>(Impl{std::move(fd), path, std::move(mapping), std::move(copy), view}));
     file->throw_if_lost();
