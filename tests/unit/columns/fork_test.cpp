@@ -1,7 +1,5 @@
 // What a child process finds after fork(): only the calling thread continues in it.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -10,24 +8,11 @@
 
 #include "cleave/cancel.h"
 #include "cleave/experimental/column_stream.h"
+#include "forked.h"
 #include "inputs.h"
 
 namespace cleave::test {
 namespace {
-
-// Runs `work` in a fork and returns its exit status. A child that hangs is killed after a minute; then the result is
-// -1.
-template <class Work>
-int exit_status_of(const Work& work) {
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(work());
-    }
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 std::size_t count_records(ColumnStream& stream) {
     std::size_t records = 0;

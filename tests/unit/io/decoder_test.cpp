@@ -4,9 +4,6 @@
 
 #include <lzma.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +11,7 @@
 #include "cleave/compression.h"
 #include "cleave/error.h"
 #include "cleave/input.h"
+#include "forked.h"
 #include "inputs.h"
 #include "io/decoder.h"
 #include "packed.h"
@@ -258,8 +256,7 @@ TEST(XzDecoder, AForkedProcessCannotGoOn) {
     std::vector<std::uint8_t> into(100);
     auto from = bytes_of(stream);
     ASSERT_GT(decoder->decode(from, into), 0U);
-    const pid_t child = ::fork();
-    if (child == 0) {
+    const auto use = [&] {
         bool is_refused = false;
         try {
             decoder->decode(from, into);
@@ -267,11 +264,9 @@ TEST(XzDecoder, AForkedProcessCannotGoOn) {
             is_refused = true;
         }
         decoder.reset();
-        ::_exit(is_refused ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+        return is_refused ? 0 : 1;
+    };
+    EXPECT_EQ(exit_status_of(use), 0);
 }
 
 TEST(Bzip2Decoder, ZerosMayFillUpATape) {
