@@ -38,6 +38,16 @@ struct RuleText {
     bool operator==(const RuleText&) const = default;
 };
 
+// A file that rules name: its path as in the rule, and its content.
+struct RuleFile {
+    std::string path = {};
+    std::string text = {};
+};
+
+// Reads the files that the rules name, each once; relative paths are relative to the working directory. Rules that
+// cannot be parsed name none. Throws SystemError with the path, and ArgumentError for a file of more than 64 MiB.
+std::vector<RuleFile> files_of_rules(std::span<const RuleText> rules);
+
 // The lines of a rules file that are neither blank nor comments. `name` is for RuleText::origin.
 std::vector<RuleText> rules_of_file(std::string_view text, const std::string& name);
 
@@ -47,6 +57,7 @@ struct StageOptions {
     std::optional<RuleText> select = {};  // the columns of the output, in this order; not set: all
     std::vector<RuleText> rules = {};     // the first one that matches a field wins
     std::optional<DefaultAction> default_action = {};
+    std::vector<RuleFile> files = {};                    // those that the rules name; see files_of_rules()
     std::string null_token = {};                         // written, without quotes, for a value that becomes null
     bool forbid_mail = false;                            // fail at an email address in a column that stays
     bool forbid_card = false;                            // fail at a card number in a column that stays

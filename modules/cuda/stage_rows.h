@@ -93,6 +93,7 @@ struct StageRows {
 
     // The members of a Side; see stage/record.h.
     static constexpr bool kHasKeys = false;
+    static constexpr bool kIsCpu = false;
     using Part = const FlatPart;  // without const it would be read again after each write
     using Record = RecordView;
 
@@ -145,6 +146,8 @@ struct StageRows {
     __device__ void refuse_empty(const RecordView&) const { set_odd(); }
     // Pages that might contain such a value are not sent to a device.
     __device__ void refuse_reserved(const RecordView&, const FieldSpan&, Value) const {}
+    // Only CpuOperations refuse values.
+    __device__ void refuse_value(const RecordView&, const FieldSpan&) const { set_odd(); }
 
     const FlatProgram* program;
     const std::uint8_t* bytes;  // of the page

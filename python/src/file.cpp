@@ -321,6 +321,7 @@ ColumnStream File::select(const Selection& selection) {
     options.has_header = settings_.has_header;
     if (selection.columns) options.columns.emplace(*selection.columns);
     for (const auto& [text, origin] : selection.rules) options.rules.rules.push_back({text, origin});
+    options.rules.files = files_of_rules(options.rules.rules);
     options.rules.is_escape_given = settings_.is_escape_given;
     options.rules.is_delimiter_given = options.rules.is_header_given = true;  // the numbers refer to names()
     options.keys = selection.keys;

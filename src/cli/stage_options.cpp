@@ -33,6 +33,7 @@ void take_rules(const Given& given, StageOptions& options) {
         for (RuleText& rule : rules_of_file(read_rules(path), display_name(path)))
             options.rules.push_back(std::move(rule));
     }
+    options.files = files_of_rules(options.rules);
     options.default_action = given.choice("redact-default", kDefaultActions);
     if (const std::string* token = given.text("redact-null")) options.null_token = *token;
     for (const std::string& kind : given.all("forbid")) {

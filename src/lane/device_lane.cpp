@@ -65,7 +65,7 @@ DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& c
            : choice_.has_choice() ? Use::kUndecided
                                   : Use::kTaken),
       worker_(stage, kernel, memory_) {
-    if (!program_) choice_.remark("stage: the CPU, because devices cannot read a dialect with escapes");
+    if (!program_) choice_.remark("stage: the CPU, because devices do not run these rules, or not in this dialect");
 }
 
 DeviceLane::Use DeviceLane::use() const {

@@ -7,16 +7,17 @@ namespace cleave {
 Arguments::Arguments(const OperationSyntax& syntax, const char* usage)
     : syntax_(syntax), usage_(usage), is_taken_(syntax.arguments.size()) {}
 
-const ArgumentSyntax& Arguments::take_first(std::string_view what) {
-    if (syntax_.arguments.empty()) {
+const ArgumentSyntax& Arguments::take_plain(std::size_t index, std::string_view what) {
+    if (index >= syntax_.arguments.size()) {
         throw SyntaxError(syntax_.name + " needs " + std::string(what) + ": " + usage_, syntax_.place);
     }
-    const ArgumentSyntax& first = syntax_.arguments.front();
-    if (!first.key.empty() || !first.nested.empty()) {
-        fail("the first argument of " + syntax_.name + " is " + std::string(what), first);
+    const ArgumentSyntax& argument = syntax_.arguments[index];
+    if (!argument.key.empty() || !argument.nested.empty()) {
+        const std::string number = index == 0 ? "first" : "second";
+        fail("the " + number + " argument of " + syntax_.name + " is " + std::string(what), argument);
     }
-    is_taken_[0] = true;
-    return first;
+    is_taken_[index] = true;
+    return argument;
 }
 
 const ArgumentSyntax* Arguments::take(std::string_view key, Kind kind) {
@@ -26,6 +27,9 @@ const ArgumentSyntax* Arguments::take(std::string_view key, Kind kind) {
         if (argument.key != key) continue;
         if (found != nullptr) fail(std::string(key) + " is given twice", argument);
         if (kind == Kind::kText && !argument.nested.empty()) fail(std::string(key) + " is no operation", argument);
+        if (kind != Kind::kColumn && argument.column_number != 0) {
+            fail("a text that begins with # needs quotes", argument);
+        }
         is_taken_[i] = true;
         found = &argument;
     }
@@ -61,6 +65,23 @@ std::uint64_t Arguments::take_number(std::string_view key, std::uint64_t least, 
              *argument);
     }
     return number;
+}
+
+ScaledLimit Arguments::to_scaled(const ArgumentSyntax& argument, std::uint64_t max_digits) {
+    const std::string& text = argument.value;
+    const std::size_t point = text.find('.');
+    const std::string digits = point == std::string::npos ? text : text.substr(0, point) + text.substr(point + 1);
+    bool is_number = !digits.empty() && digits.size() <= max_digits && point != 0 && point + 1 != text.size();
+    ScaledLimit limit{0, point == std::string::npos ? 0 : text.size() - point - 1};
+    for (std::size_t i = 0; is_number && i < digits.size(); ++i) {
+        is_number = digits[i] >= '0' && digits[i] <= '9';
+        limit.units = 10 * limit.units + static_cast<std::uint64_t>(digits[i] - '0');
+    }
+    if (!is_number) {
+        fail("expected a decimal number of at most " + std::to_string(max_digits) + " digits, without a sign",
+             argument);
+    }
+    return limit;
 }
 
 void Arguments::finish() const {

@@ -12,6 +12,7 @@
 #include "stage/keys.h"
 #include "stage/mac.h"
 #include "stage/program.h"
+#include "stage/record_values.h"
 
 namespace cleave {
 namespace {
@@ -22,25 +23,9 @@ void check(const StageOptions& options) {
     }
 }
 
-// The values of the record's fields.
-std::vector<std::string> values_of(const RecordBlock& block, const Dialect& dialect, const DialectCodec& codec) {
-    std::vector<std::string> values;
-    if (block.record_count() == 0) return {std::string()};
-    ValueBuffer scratch(MemoryManager::or_default(nullptr));  // for column names, not for values
-    std::uint32_t begin = block.rows[0].begin;
-    for (std::size_t i = block.rows[0].first; i < block.rows[1].first; ++i) {
-        const bool is_last = i + 1 == block.rows[1].first;
-        const std::uint32_t end =
-            is_last ? content_end(block.bytes, block.rows[0].begin, block.ends[i], dialect) : block.ends[i];
-        const Value value = codec.decode(block.bytes.data() + begin, block.bytes.data() + end, scratch);
-        values.emplace_back(reinterpret_cast<const char*>(value.data), value.size);
-        begin = block.ends[i] + 1;
-    }
-    return values;
-}
-
 InputColumns columns_of_record(const RecordBlock& first_record, const Dialect& dialect, bool has_header) {
-    std::vector<std::string> values = values_of(first_record, dialect, DialectCodec(dialect));
+    std::vector<std::string> values{std::string()};
+    if (first_record.record_count() > 0) values = values_of(first_record, 0, dialect, DialectCodec(dialect));
     InputColumns columns;
     columns.count = values.size();
     columns.is_header_given = dialect.header == HeaderRecord::kNone;
@@ -122,6 +107,10 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
         add(rule.source.text);
         for (const std::size_t column : rule.columns) add(std::to_string(column));
     }
+    for (const RuleFile& file : options.files) {
+        add(file.path);
+        add(file.text);
+    }
     for (const auto& [name, id] : program.key_ids) {
         add(name);
         add(id);
@@ -170,7 +159,8 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     columns.is_header_given = options.is_header_given;
     columns.shows_names = !has_forbidden_name(columns, options);
     KeyUses uses(keys != nullptr ? keys->names() : std::vector<std::string>());
-    RuleSet rules = resolve_rules({options.select, options.rules, options.default_action}, columns, uses);
+    RuleSet rules =
+        resolve_rules({options.select, options.rules, options.default_action, options.files}, columns, uses);
     check_constants(rules, codec);
     const auto* token = reinterpret_cast<const std::uint8_t*>(options.null_token.data());
     if (!codec.is_plain({token, options.null_token.size()})) {
@@ -188,9 +178,11 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program->uses = std::move(uses);
     program->keys = keys;
     if (options.forbid_mail || options.forbid_card) program->watched = program->rules.selected;
-    for (const KeyUses::Use& use : program->uses.uses()) {
-        const std::pair<std::string, std::string> one(use.key, keys->id(use.key));
-        if (std::ranges::find(program->key_ids, one) == program->key_ids.end()) program->key_ids.push_back(one);
+    for (const auto& used : {program->uses.uses(), program->uses.ciphers()}) {
+        for (const KeyUses::Use& use : used) {
+            const std::pair<std::string, std::string> one(use.key, keys->id(use.key));
+            if (std::ranges::find(program->key_ids, one) == program->key_ids.end()) program->key_ids.push_back(one);
+        }
     }
     program->digest = digest_of(options, *program);
     lay_out(*program, {});

@@ -20,7 +20,7 @@ namespace cleave {
 
 // The name of the entry, which is a `const DeviceStageEntry*`. Change the number together with this file or
 // FlatProgram.
-inline constexpr const char* kDeviceStageEntry = "stage 3";
+inline constexpr const char* kDeviceStageEntry = "stage 4";
 
 // Copied by open(). It holds values computed from keys. So does the state, in device memory that close() zeroes.
 struct DeviceStageProgram {

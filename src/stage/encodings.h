@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "stage/value.h"
 
@@ -44,6 +45,33 @@ CLEAVE_DEVICE inline std::uint64_t write_base64url(const std::uint8_t* bytes, st
         std::memcpy(out, &word, rest + 1);
     }
     return base64url_size(size);
+}
+
+// Reads what write_base64url() writes: `size` digits. Returns the number of bytes written, at most 3 / 4 of `size`, or
+// nothing if the text is not such: another byte, a digit alone at the end, or bits after the last byte that are not 0.
+inline std::optional<std::uint64_t> read_base64url(const std::uint8_t* digits, std::uint64_t size, std::uint8_t* out) {
+    const auto value_of = [](std::uint8_t digit) -> std::uint32_t {
+        if (digit >= 'A' && digit <= 'Z') return digit - std::uint32_t{'A'};
+        if (digit >= 'a' && digit <= 'z') return digit - std::uint32_t{'a'} + 26;
+        if (digit >= '0' && digit <= '9') return digit - std::uint32_t{'0'} + 52;
+        return digit == '-' ? 62 : digit == '_' ? 63 : UINT32_MAX;
+    };
+    if (size % 4 == 1) return std::nullopt;
+    std::uint8_t* at = out;
+    std::uint32_t bits = 0;
+    unsigned count = 0;  // of bits that are not written yet
+    for (std::uint64_t i = 0; i < size; ++i) {
+        const std::uint32_t digit = value_of(digits[i]);
+        if (digit == UINT32_MAX) return std::nullopt;
+        bits = bits << 6 | digit;
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        *at++ = static_cast<std::uint8_t>(bits >> count);
+        bits &= (1U << count) - 1;
+    }
+    if (bits != 0) return std::nullopt;
+    return static_cast<std::uint64_t>(at - out);
 }
 
 }  // namespace cleave

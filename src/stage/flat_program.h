@@ -27,6 +27,15 @@ enum class FlatKind : std::uint32_t {  // NOLINT(performance-enum-size): a word 
     kEmail,
     kDate,
     kBucket,
+    kRound,
+    kTop,
+    kForm,
+    kPick,
+    kShiftDate,
+    kNoise,
+    kGeneralise,
+    kEncrypt,
+    kDecrypt,
 };
 
 // What follows a part of an output record.

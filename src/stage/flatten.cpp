@@ -80,16 +80,24 @@ void set_dialect(const Dialect& dialect, FlatProgram& flat) {
 bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
     if (const auto* fixed = std::get_if<Fixed>(&operation)) return codec.is_always_plain({fixed->text, fixed->size});
     const bool is_of_alphabet = std::holds_alternative<Hmac>(operation) || std::holds_alternative<Date>(operation) ||
-                                std::holds_alternative<Bucket>(operation);
+                                std::holds_alternative<Bucket>(operation) || std::holds_alternative<Round>(operation) ||
+                                std::holds_alternative<Noise>(operation) || std::holds_alternative<Encrypt>(operation);
     return is_of_alphabet && codec.is_plain_alphabet();
 }
 
+// Whether it makes tokens with the key itself, so that they could be part of a derived key.
 bool makes_tokens(const Operation& operation) {
     const auto* const email = std::get_if<Email>(&operation);
-    return std::holds_alternative<Hmac>(operation) || (email != nullptr && email->is_hashed);
+    const auto* const hmac = email != nullptr && email->is_hashed ? &email->hmac : std::get_if<Hmac>(&operation);
+    return hmac != nullptr && hmac->version == 1;
 }
 
-static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kBucket) + 1);
+bool is_for_cpu(const Operation& operation) {
+    return std::visit(
+        [](const auto& one) { return std::is_base_of_v<CpuOperation, std::remove_cvref_t<decltype(one)>>; }, operation);
+}
+
+static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kDecrypt) + 1);
 
 void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, FlatProgram& flat) {
     std::vector<FlatRule> rules;
@@ -160,7 +168,8 @@ std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const
 std::optional<SecretMemory> flat_for_device(const Stage& stage) {
     const Stage::Program& program = stage.program();
     const bool is_for_device = !program.dialect.escape && program.dialect.quoting == Quoting::kFieldStart &&
-                               program.watched.empty() && program.key_count == 0;
+                               program.watched.empty() && program.key_count == 0 &&
+                               std::ranges::none_of(program.rules.rules, is_for_cpu, &Rule::operation);
     if (!is_for_device) return std::nullopt;
     FlatProgram flat = program.flat();
     flat.states.count = program.keys != nullptr ? static_cast<std::uint32_t>(program.uses.uses().size()) : 0;

@@ -4,10 +4,13 @@
 #include <cassert>
 #include <memory>
 
+#include "stage/key_derivation.h"
 #include "stage/keys.h"
 #include "stage/mac.h"
 
 namespace cleave {
+
+static_assert(Hasher::kScratchSize >= kDerivationScratch + kMacSize);
 
 Hasher::Hasher(const KeyRing& ring, const KeyUses& uses) {
     const std::size_t count = uses.uses().size();
@@ -18,7 +21,14 @@ Hasher::Hasher(const KeyRing& ring, const KeyUses& uses) {
     for (std::size_t i = 0; i < count; ++i) {
         const KeyUses::Use& use = uses.uses()[i];
         MacState& state = *std::construct_at(states_ + i);
-        set_key(state, ring.keys().keys[ring.keys().index_of(use.key)].bytes());
+        const auto key = ring.keys().keys[ring.keys().index_of(use.key)].bytes();
+        if (!use.operation.empty()) {
+            const auto derived = scratch_.subspan(kDerivationScratch, kMacSize);
+            derive_key(key, use.operation, use.context, scratch_.first(kDerivationScratch), derived);
+            set_key(state, derived);
+            continue;
+        }
+        set_key(state, key);
         if (use.context.empty()) continue;
         const auto derived = scratch_.first<kMacSize>();
         compute_labelled_mac(state, "cleave context 1", use.context, derived.data());
@@ -29,6 +39,12 @@ Hasher::Hasher(const KeyRing& ring, const KeyUses& uses) {
 void Hasher::token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept {
     assert(states_ != nullptr);
     ::nettle_hmac_sha256_update(states_ + use, value.size, value.data);
+    ::nettle_hmac_sha256_digest(states_ + use, kMacSize, digest);
+}
+
+void Hasher::token(std::uint32_t use, std::initializer_list<Value> parts, std::uint8_t* digest) noexcept {
+    assert(states_ != nullptr);
+    for (const Value& part : parts) ::nettle_hmac_sha256_update(states_ + use, part.size, part.data);
     ::nettle_hmac_sha256_digest(states_ + use, kMacSize, digest);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 #include "memory/secret_memory.h"
@@ -26,18 +27,22 @@ public:
     // be locked. The ring is not used afterwards.
     Hasher(const KeyRing& ring, const KeyUses& uses);
 
-    // Writes the 32 bytes of HMAC(key, value) or, with a context, HMAC(HMAC(key, 0xFF "cleave context 1" context),
-    // value). `use` is an index into KeyUses::uses().
+    // Writes the 32 bytes of HMAC(key of the use, value). `use` is an index into KeyUses::uses(). Its key is
+    //   for a use with an operation   derived: see derive_key()
+    //   otherwise (version 1)         the key itself or, with a context, HMAC(key, 0xFF "cleave context 1" context)
     void token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept;
     // Like token(), but for the value with A-Z converted to lower case.
     void lower_token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept;
 
+    // Like token(), but for the concatenated parts.
+    void token(std::uint32_t use, std::initializer_list<Value> parts, std::uint8_t* digest) noexcept;
+
     // Copies the state for a device. The copy is secret.
     void copy_state(std::uint32_t use, FlatMacState& state) const noexcept;
 
-private:
-    static constexpr std::size_t kScratchSize = 256;
+    static constexpr std::size_t kScratchSize = 512;  // in bytes, for lower_token() and for deriving keys
 
+private:
     SecretMemory memory_;  // the states, followed by the scratch buffer
     hmac_sha256_ctx* states_ = nullptr;
     std::span<std::uint8_t> scratch_;

@@ -4,12 +4,11 @@
 
 namespace cleave {
 
-std::optional<std::uint32_t> KeyUses::add(std::string_view key, std::string_view context) {
-    if (std::ranges::find(names_, key) == names_.end()) return std::nullopt;
-    const Use use{std::string(key), std::string(context)};
-    const auto found = std::ranges::find(uses_, use);
-    const auto index = static_cast<std::uint32_t>(found - uses_.begin());
-    if (found == uses_.end()) uses_.push_back(use);
+std::optional<std::uint32_t> KeyUses::add(const Use& use, std::vector<Use>& uses) const {
+    if (std::ranges::find(names_, use.key) == names_.end()) return std::nullopt;
+    const auto found = std::ranges::find(uses, use);
+    const auto index = static_cast<std::uint32_t>(found - uses.begin());
+    if (found == uses.end()) uses.push_back(use);
     return index;
 }
 

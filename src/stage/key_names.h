@@ -11,12 +11,14 @@
 
 namespace cleave {
 
-// Collects the uses of keys while rules are read. Each use becomes one HMAC state of a Hasher, at the same index.
+// Collects the uses of keys while rules are read. Each use becomes one HMAC state of a Hasher, and each use as a cipher
+// one state of a Cipher, at the same index.
 class KeyUses {
 public:
     struct Use {
-        std::string key;      // the name of the key
-        std::string context;  // empty for the key itself rather than one derived from it
+        std::string key;             // the name of the key
+        std::string context;         // may be empty
+        std::string operation = {};  // whose key is derived; empty for tokens of version 1, see stage/hasher.h
 
         bool operator==(const Use&) const = default;
     };
@@ -25,14 +27,19 @@ public:
     explicit KeyUses(std::vector<std::string> names) : names_(std::move(names)) {}
 
     // The index of this use. Equal uses have the same index. Returns std::nullopt if no key has that name.
-    std::optional<std::uint32_t> add(std::string_view key, std::string_view context);
+    std::optional<std::uint32_t> add(const Use& use) { return add(use, uses_); }
+    std::optional<std::uint32_t> add_cipher(const Use& use) { return add(use, ciphers_); }
 
     const std::vector<std::string>& names() const { return names_; }
     const std::vector<Use>& uses() const { return uses_; }
+    const std::vector<Use>& ciphers() const { return ciphers_; }
 
 private:
+    std::optional<std::uint32_t> add(const Use& use, std::vector<Use>& uses) const;
+
     std::vector<std::string> names_;
     std::vector<Use> uses_;
+    std::vector<Use> ciphers_;
 };
 
 }  // namespace cleave

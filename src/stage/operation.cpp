@@ -14,12 +14,19 @@ namespace {
 
 struct Row {
     const char* name;
-    Operation (*make)(const OperationSyntax&, KeyUses&);
+    Operation (*make)(const OperationSyntax&, RuleScope&);
+    const ArgumentSyntax* (*file_of)(const OperationSyntax&);
 };
 
 template <class X>
-Operation make(const OperationSyntax& syntax, KeyUses& keys) {
-    return X::parse(syntax, keys);
+Operation make(const OperationSyntax& syntax, RuleScope& scope) {
+    return X::parse(syntax, scope);
+}
+
+template <class X>
+const ArgumentSyntax* file_of_alternative(const OperationSyntax& syntax) {
+    if constexpr (requires { X::file_of(syntax); }) return X::file_of(syntax);
+    return nullptr;
 }
 
 // One row for each alternative of the variant.
@@ -27,7 +34,8 @@ template <std::size_t... kIndexes>
 constexpr auto make_table(std::index_sequence<kIndexes...>) {
     return std::array{
         Row{std::variant_alternative_t<kIndexes, Operation>::kName,
-            make<std::variant_alternative_t<kIndexes, Operation>>}...,
+            make<std::variant_alternative_t<kIndexes, Operation>>,
+            file_of_alternative<std::variant_alternative_t<kIndexes, Operation>>}...,
     };
 }
 
@@ -38,13 +46,17 @@ struct OtherName {
     TextInPlace<16> name;
     TextInPlace<20> ours;
 };
-constexpr std::array<OtherName, 12> kOtherNames = {{
+constexpr std::array<OtherName, 16> kOtherNames = {{
     {"token", "hmac(KEY)"},
     {"tokenise", "hmac(KEY)"},
     {"tokenize", "hmac(KEY)"},
     {"hash", "hmac(KEY)"},
     {"sha256", "hmac(KEY)"},
     {"pseudonymise", "hmac(KEY)"},
+    {"jitter", "shift-date"},
+    {"top-code", "top"},
+    {"generalize", "generalise"},
+    {"unredact", "decrypt(KEY)"},
     {"redact", "mask"},
     {"hide", "mask"},
     {"empty", "null"},
@@ -61,10 +73,15 @@ std::string hint_for(std::string_view name) {
 
 }  // namespace
 
-Operation make_operation(const OperationSyntax& syntax, KeyUses& keys) {
+const ArgumentSyntax* file_of(const OperationSyntax& syntax) {
+    const auto* const row = std::ranges::find_if(kTable, [&](const Row& one) { return syntax.name == one.name; });
+    return row == kTable.end() ? nullptr : row->file_of(syntax);
+}
+
+Operation make_operation(const OperationSyntax& syntax, RuleScope& scope) {
     std::string known;
     for (const Row& row : kTable) {
-        if (syntax.name == row.name) return row.make(syntax, keys);
+        if (syntax.name == row.name) return row.make(syntax, scope);
         known += known.empty() ? "" : ", ";
         known += row.name;
     }

@@ -22,12 +22,14 @@
 // A Side does what differs between the CPU and a GPU:
 //
 //   static constexpr bool kHasKeys    whether parts may have a key
+//   static constexpr bool kIsCpu      whether it runs CpuOperations
 //   using Part                        a const FlatPart or a reference to one, whichever is faster
 //   using Record                      a RecordView, with anything else that the side needs to know about a record
 //   program                           the const FlatProgram*
 //   bytes_of(record)                  the bytes of its block
 //   decode(record, field)             the Value of a field, valid until the next call
 //   hasher()                          the hasher for operations; see stage/operation.h
+//   context(record, operation)        the context for a CpuOperation
 //   change(record, column, sink)      calls change_field()
 //   encode(record, field, out, size, is_quoted)   creates the field for a value that may need quotes or escapes:
 //                                     the value is at `out`, or one byte later if `is_quoted`; returns the field's size
@@ -36,11 +38,13 @@
 //   count(rule, RuleCounter), count_empty()       count as defined by RuleCounts and StageCounts
 //   refuse_width(record), refuse_empty(record)    throw, or mark the page for the CPU
 //   refuse_reserved(record, field, value)         the same for a value that must not become a token
+//   refuse_value(record, field)                   the same for a value that the operation has refused
 //
 // Compiles for a GPU too.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "stage/flat_program.h"
 #include "stage/operation.h"
@@ -98,6 +102,15 @@ CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, co
         case FlatKind::kEmail: return use(*reinterpret_cast<const Email*>(at));
         case FlatKind::kDate: return use(*reinterpret_cast<const Date*>(at));
         case FlatKind::kBucket: return use(*reinterpret_cast<const Bucket*>(at));
+        case FlatKind::kRound: return use(*reinterpret_cast<const Round*>(at));
+        case FlatKind::kTop: return use(*reinterpret_cast<const Top*>(at));
+        case FlatKind::kForm: return use(*reinterpret_cast<const Form*>(at));
+        case FlatKind::kPick: return use(*reinterpret_cast<const Pick*>(at));
+        case FlatKind::kShiftDate: return use(*reinterpret_cast<const ShiftDate*>(at));
+        case FlatKind::kNoise: return use(*reinterpret_cast<const Noise*>(at));
+        case FlatKind::kGeneralise: return use(*reinterpret_cast<const Generalise*>(at));
+        case FlatKind::kEncrypt: return use(*reinterpret_cast<const Encrypt*>(at));
+        case FlatKind::kDecrypt: return use(*reinterpret_cast<const Decrypt*>(at));
     }
     return kBecomesNull;
 }
@@ -150,14 +163,38 @@ CLEAVE_DEVICE inline void put_null(const FlatProgram* program, Sink& sink) {
     sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at, program->null_token.size);
 }
 
+// Calls use(operation, aid), where `aid` is the operation's last argument: a hasher, or the context of a CpuOperation.
+// Rules with a CpuOperation are not sent to a device.
+template <class Side, class Use>
+CLEAVE_DEVICE inline std::uint64_t with_aid(Side& side, const typename Side::Record& record, const FlatRule& rule,
+                                            const Use& use) {
+    return with_operation(side.program, rule, [&](const auto& one) -> std::uint64_t {
+        if constexpr (!std::is_base_of_v<CpuOperation, std::remove_cvref_t<decltype(one)>>) {
+            auto&& hasher = side.hasher();
+            return use(one, hasher);
+        } else if constexpr (Side::kIsCpu) {
+            return use(one, side.context(record, one));
+        } else {
+            return kIsRefused;
+        }
+    });
+}
+
+// Writes what an operation's result stands for, if it is not a size.
+template <class Side, class Sink>
+CLEAVE_DEVICE inline void put_special(Side& side, const typename Side::Record& record, const FieldSpan& field,
+                                      std::uint64_t result, Sink& sink) {
+    if (result == kIsRefused) side.refuse_value(record, field);
+    put_null(side.program, sink);
+}
+
 // Measures the result of applying the rule to the value, assuming that it needs no new quotes or escapes.
 template <class Side, class Sink>
-CLEAVE_DEVICE inline void measure_value(Side& side, const FlatRule& rule, Value value, bool quoted, Sink& sink) {
-    const std::uint64_t size = with_operation(side.program, rule, [&](const auto& one) {
-        auto&& hasher = side.hasher();
-        return one.measure(value, hasher);
-    });
-    return size == kBecomesNull ? put_null(side.program, sink) : sink.commit(size + (quoted ? 2 : 0));
+CLEAVE_DEVICE inline void measure_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
+                                        const FieldSpan& field, Value value, bool quoted, Sink& sink) {
+    const std::uint64_t size =
+        with_aid(side, record, rule, [&](const auto& one, auto& aid) { return one.measure(value, aid); });
+    return size >= kIsRefused ? put_special(side, record, field, size, sink) : sink.commit(size + (quoted ? 2 : 0));
 }
 
 // Applies the rule to the value of the field, and writes the result.
@@ -170,11 +207,9 @@ CLEAVE_DEVICE inline void write_value(Side& side, const typename Side::Record& r
         bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
     }
     std::uint8_t* const room = sink.room_for(side.room_of(bound));
-    const std::uint64_t size = with_operation(program, rule, [&](const auto& one) {
-        auto&& hasher = side.hasher();
-        return one.write(value, room + (quoted ? 1 : 0), hasher);
-    });
-    if (size == kBecomesNull) return put_null(program, sink);
+    const std::uint64_t size = with_aid(
+        side, record, rule, [&](const auto& one, auto& aid) { return one.write(value, room + (quoted ? 1 : 0), aid); });
+    if (size >= kIsRefused) return put_special(side, record, field, size, sink);
     if (rule.is_plain == 0) return sink.commit(side.encode(record, field, room, size, quoted));
     if (quoted) room[0] = room[1 + size] = program->quote;
     sink.commit(size + (quoted ? 2 : 0));
@@ -188,7 +223,9 @@ CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record&
     const Value value = side.decode(record, field);
     if (rule.makes_tokens != 0) side.refuse_reserved(record, field, value);
     if constexpr (!Sink::kWrites) {
-        if (!Sink::kKeeps || rule.is_plain != 0) return measure_value(side, rule, value, quoted, sink);
+        if (!Sink::kKeeps || rule.is_plain != 0) {
+            return measure_value(side, record, rule, field, value, quoted, sink);
+        }
     }
     if constexpr (Sink::kKeeps) write_value(side, record, rule, field, value, quoted, sink);
 }

@@ -25,6 +25,7 @@
 #include "stage/column_list.h"
 #include "stage/key_names.h"
 #include "stage/rule_parser.h"
+#include "stage/rule_scope.h"
 #include "stage/rules.h"
 #include "stage/similar_names.h"
 
@@ -141,7 +142,8 @@ private:
             fail(names_of(columns) + verb + " not decided yet: replace 'fail' by an operation", source, syntax.place);
         }
         try {
-            return make_operation(syntax, keys_);
+            RuleScope scope(keys_, finder_, request_.files, source, rules_.tables);
+            return make_operation(syntax, scope);
         } catch (const SyntaxError& error) {
             fail(error.what(), source, error.place());
         }

@@ -4,7 +4,7 @@
 //   default    = "@default" ( "keep" | "null" | "drop" | "fail" ) ;
 //   rule       = columns ":" operation [ "if" condition { "and" condition } ] ;
 //   operation  = WORD [ "(" [ argument { "," argument } ] ")" ] ;
-//   argument   = [ WORD "=" ] ( VALUE | operation ) ;            operations nest once
+//   argument   = [ WORD "=" ] ( VALUE | operation | "#" NUMBER ) ;   operations nest once; a number only after "="
 //   condition  = column ( "=" VALUE | "!=" VALUE | "in" "{" VALUE { "," VALUE } "}" | "empty" | "not" "empty" ) ;
 //   VALUE      = WORD | QUOTED ;
 //
@@ -106,7 +106,14 @@ private:
             argument.key = std::move(argument.value);
             value_place = scanner_.place();
             argument.is_quoted = scanner_.next_is("\"");
-            argument.value = parse_value();
+            if (scanner_.next_is("#")) {
+                const ColumnSyntax column = parse_column(scanner_);
+                if (column.first != column.last) scanner_.fail("this is more than one column", column.place);
+                argument.column_number = column.first;
+                argument.value = "#" + std::to_string(column.first);
+            } else {
+                argument.value = parse_value();
+            }
         }
         if (is_nested && argument.key == kEmptyKey) {
             scanner_.fail("empty=change goes with the outer operation", argument.place);

@@ -13,6 +13,7 @@
 #include "cleave/stage_error.h"
 #include "stage/flat_program.h"
 #include "stage/operation.h"
+#include "stage/rule_tables.h"
 
 namespace cleave {
 
@@ -21,6 +22,7 @@ struct RuleRequest {
     std::optional<RuleText> select;
     std::vector<RuleText> rules;  // in order, including any "@default ACTION" line of a file
     std::optional<DefaultAction> default_action;
+    std::span<const RuleFile> files;
 };
 
 // The columns of an input.
@@ -61,6 +63,7 @@ struct RuleSet {
     // For each input column, the rules that name it, in order, up to the first without a condition.
     std::vector<std::vector<std::size_t>> of_column;
     std::vector<std::size_t> unnamed;  // selected columns that no rule names and that are kept
+    RuleTables tables;                 // the files that rules name
 };
 
 class KeyUses;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,14 @@
 namespace cleave {
 
 struct OperationSyntax;
+class RuleScope;  // see stage/rule_scope.h
 
 // One argument: VALUE, KEY=VALUE, or an operation, as in email(local=hmac(pii)).
 struct ArgumentSyntax {
     std::string key;    // empty if the argument has no key
     std::string value;  // without quotes; the name of the operation if `nested` is not empty
     bool is_quoted = false;
+    std::uint64_t column_number = 0;      // N if the value is `#N`, a column of the input; otherwise 0
     std::size_t place = 0;                // the byte of the rule's text where the argument begins
     std::vector<OperationSyntax> nested;  // empty, or one operation
 };

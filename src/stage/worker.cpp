@@ -15,7 +15,7 @@
 #include "scan/walker.h"
 #include "stage/ambiguous.h"
 #include "stage/forbidden.h"
-#include "stage/hasher.h"
+#include "stage/operation_context.h"
 #include "stage/program.h"
 #include "stage/record.h"
 #include "stage/record_sinks.h"
@@ -58,7 +58,10 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
 struct StageWorker::State {
     State(const Stage& stage, const Kernel& of, std::shared_ptr<MemoryManager> from)
         : rules(stage.program()), kernel(&of), memory(MemoryManager::or_default(std::move(from))) {
-        if (rules.keys != nullptr && !rules.uses.uses().empty()) hasher = Hasher(*rules.keys, rules.uses);
+        if (rules.keys != nullptr) {
+            hasher = Hasher(*rules.keys, rules.uses);
+            cipher = Cipher(*rules.keys, rules.uses);
+        }
         counts.rules.resize(rules.rules.rules.size());
     }
 
@@ -92,8 +95,12 @@ struct StageWorker::State {
     std::shared_ptr<MemoryManager> memory;
     FieldReader reader{new_reader()};
     Hasher hasher;
+    Cipher cipher;
     StageCounts counts;
     ValueBuffer value{memory};     // of the current field, if it had to be copied
+    ValueBuffer by_value{memory};  // of an operation's second column, if it had to be copied
+    ValueBuffer scratch{memory};   // of an operation
+    OperationContext context{hasher, cipher, rules.rules.tables, scratch};
     ValueBuffer measured{memory};  // changed fields that are only measured
     ValueBuffer out{memory};
     std::size_t written = 0;
@@ -110,6 +117,7 @@ template <class State, bool kWithKeys = false>
 class CpuSide {
 public:
     static constexpr bool kHasKeys = kWithKeys;
+    static constexpr bool kIsCpu = true;
     using Part = const FlatPart&;
     using Record = BlockRecord;
 
@@ -123,6 +131,15 @@ public:
         return state_.rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, state_.value);
     }
     Hasher& hasher() { return state_.hasher; }
+    template <class Operation>
+    OperationContext& context(const BlockRecord& record, const Operation& operation) {
+        if constexpr (requires { operation.by; }) {
+            const FieldSpan field = record.field(operation.by);
+            state_.context.by =
+                state_.rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, state_.by_value);
+        }
+        return state_.context;
+    }
     static std::uint64_t room_of(std::uint64_t size) { return DialectCodec::room_for(size); }
     std::uint64_t encode(const BlockRecord& record, const FieldSpan& field, std::uint8_t* out, std::uint64_t size,
                          bool is_quoted) const {
@@ -179,6 +196,10 @@ public:
         throw InputError(
             "a value has the byte 0xFF before \"cleave \", as what keys are derived from: it gets no token",
             place_of(record, field.begin));
+    }
+
+    void refuse_value(const BlockRecord& record, const FieldSpan& field) const {
+        throw InputError(state_.context.refusal, place_of(record, field.begin));
     }
 
     // For messages.

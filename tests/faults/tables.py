@@ -6,7 +6,10 @@ OPERATIONS = [(b"null", b"%s"), (b'fixed("x, y")', b"%s"), (b"hmac(p)", b"%s"),
               (b"hmac(p, trim, lower, bytes=32)", b" %s"), (b"mask", b"%s"), (b"mask(first=1, last=2)", b"%s"),
               (b"initials", b"Ann %s"), (b"short-name", b"Ann %s"), (b"email(local=mask)", b"%s@x.example"),
               (b"email(local=hmac(p))", b"%s@x.example"), (b"date(year)", b"%s"), (b"bucket(10)", b"%s"),
-              (b"drop", b"%s")]
+              (b"hmac(p, version=2, prefix)", b"%s"), (b"form(p)", b"%s 12"), (b"encrypt(p, context=c, prefix)", b"%s"),
+              (b"pick(p, list)", b"%s"), (b"generalise(levels)", b"%s"), (b"noise(p, sd=1, by=id)", b"%s"),
+              (b"round(5)", b"%s"), (b"top(90)", b"%s"), (b"drop", b"%s")]
+FILES = {"list": b"Ann\nBob\n", "levels": b"0..9,digit\n*,other\n"}   # those that operations name
 NAMES = [b"name", b"mail", b"ssn", b"born", b"phone", b"pay", b'"home town"', "straße".encode(), b'"of, 2"']
 PLAIN = [b"id", b"kind", b"note"]   # the columns that stay as they are
 
@@ -60,13 +63,16 @@ class Table:
             words += [b"--select", b",".join(b"!" + called[name] for name in dropped)]
         for name, (operation, _) in self.hidden.items():
             if operation != b"drop":
-                rules.append(called[name] + b": " + operation)
+                rules.append(called[name] + b": " + operation.replace(b"by=id", b"by=" + called[b"id"]))
+        for path, content in FILES.items():
+            if any(b"%s)" % path.encode() in rule for rule in rules):
+                self.case.give(path, content)
         if rules and self.chance.random() < 0.2:
             self.case.give("rules", b"".join(rule + b"\n" for rule in rules))
             words += [b"--rules", b"rules"]
         else:
             words += [word for rule in rules for word in (b"--redact", rule)]
-        if b"hmac(p" in b"".join(rules):
+        if b"(p" in b"".join(rules):
             words += self.case.give_key()
         return words + self.chance.choice(([], [b"--redact-default", b"keep"], [b"--quiet"]))
 

@@ -136,6 +136,24 @@ def key_material(case):
     case.run([*verb(case), b"-d", b",", b"--redact", b"name: " + rule, *key, operand], fed, MALFORMED)
 
 
+def unchangeable(case):
+    """A value that an operation cannot change, and so refuses: 3."""
+    chance, secret = case.chance, case.secret()
+    table, key = Table(case, can_drop=False), case.give_key()
+    name = chance.choice(list(table.hidden))
+    case.give("few", b"0..9,digit\nAnn,name\n")
+    rule, value = chance.choice(((b"shift-date(p, by=id)", secret), (b"shift-date(p, by=id)", b"2024-02-30 " + secret),
+                                 (b"shift-date(p, by=id)", b"2024-02-01T" + secret), (b"decrypt(p)", secret),
+                                 (b"decrypt(p)", b"v2." + secret), (b"generalise(few)", secret),
+                                 (b"generalise(few)", b"Ann " + secret)))
+    table.hidden = {name: (rule, b"%s")}
+    table.names = [b"id", b"kind", b"note", name]
+    lines = [b"%d,a,text,%s\n" % (number, b"") for number in range(chance.randint(0, 9))]
+    lines.insert(chance.randint(0, len(lines)), b'7,a,text,"%s"\n' % value)
+    operand, fed = case.source(b"id,kind,note," + name + b"\n" + b"".join(lines))
+    case.run([*verb(case), b"-d", b",", b"--redact", name + b": " + rule, *key, operand], fed, MALFORMED)
+
+
 def twins(name, chance):
     """A name that a reader would mistake for this one, which has ASCII letters."""
     at = chance.randrange(len(name) + 1)
@@ -320,5 +338,5 @@ def without_rules(case):
     case.run([*words, *table.rules(), operand], fed, REFUSED)
 
 
-WAYS = (sound, unnamed, headerless, identity, malformed, two_readings, key_material, look_alikes, forbidden,
+WAYS = (sound, unnamed, headerless, identity, malformed, two_readings, key_material, unchangeable, look_alikes, forbidden,
         number_for_domain, modes, joined, template, colliding, smallest, without_rules)

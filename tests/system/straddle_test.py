@@ -322,6 +322,20 @@ def long_rules(bench):
             bench.run(*words, data=data, code=2, says="too long for a rules file")
 
 
+def long_lists(bench):
+    """A list of the maximum length, for pick, and one that is too long."""
+    words = ["cat", "-q", "--header", "drop", "--key", "k=file:key", "--redact", "text: pick(k, list)", "-"]
+    with open(bench.at("key"), "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(bytes(range(32)))
+    for size in (64 << 20, (64 << 20) + 1):
+        with open(bench.at("list"), "wb") as file:
+            file.write(b"\n" * (size - 4) + b"last")
+        if size == 64 << 20:
+            need(bench.run(*words, data=HEADER + b"1,a,x\n") == b"1,a,last\n", "the end of the list is not read")
+        else:
+            bench.run(*words, data=HEADER + b"1,a,x\n", code=2, says="too long for a file that a rule names")
+
+
 def by_value(bench):
     """Split by value, also with rules that change nothing, and with a column dropped."""
     every_way = (["in.csv"], None), (["-j", "1", "in.csv"], None), (["-"], bench.bytes), \
@@ -457,7 +471,7 @@ def long_header(bench):
 
 
 CHECKS = [by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip, printed, offsets, checked,
-          indexed, by_ranges, many_ranges, redacted, long_rules, by_value, parts, together, long_runs, resumed, joined,
+          indexed, by_ranges, many_ranges, redacted, long_rules, long_lists, by_value, parts, together, long_runs, resumed, joined,
           long_header, faults]
 
 

@@ -93,7 +93,7 @@ TESTS = {
                        "info")],
     "src/ranges": ["range_test", cases("range ranges")],
     "src/records": ["batches_test", "stage_test", "column_stream_test", "by_test", "changed_input_test", "stages 60"],
-    "src/stage": ["rules_test", "rules_file_test", "column_list_test", "operations_test", "keys_test", "stage_test",
+    "src/stage": ["rules_test", "rules_file_test", "column_list_test", "operations_test", "keyed_operations_test", "keys_test", "stage_test",
                   "forbidden_test", "similar_names_test", "device_lane_test", "stages 150",
                   cases("rules redact select keys key stage_faults stage_report")],
     "src/io": ["beneath_test", "scatter_test", "sequential_reader_test", "run_marker_test", "codec_test", "write_test",

@@ -14,7 +14,6 @@
 #include <cstdint>
 
 #include "stage/decimal.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -25,7 +24,7 @@ struct Bucket {
     static constexpr std::uint64_t kMaxDigits = 18;
     static constexpr std::uint64_t kTail = 1'000'000'000'000'000'000;  // 10^18
 
-    static Bucket parse(const OperationSyntax& syntax, KeyUses& keys);
+    static Bucket parse(const OperationSyntax& syntax, RuleScope& scope);
 
     // Room for a sign, the point and a carried digit, plus the digits of the value or, if that is more, of WIDTH with a
     // leading 0.

@@ -4,7 +4,7 @@
 
 namespace cleave {
 
-Date Date::parse(const OperationSyntax& syntax, KeyUses&) {
+Date Date::parse(const OperationSyntax& syntax, RuleScope&) {
     Arguments arguments(syntax, "date(year|month|day)");
     const ArgumentSyntax& unit = arguments.take_first("year, month or day");
     arguments.finish();

@@ -4,7 +4,7 @@
 
 namespace cleave {
 
-Email Email::parse(const OperationSyntax& syntax, KeyUses& keys) {
+Email Email::parse(const OperationSyntax& syntax, RuleScope& scope) {
     Arguments arguments(syntax, "email(local=mask) or email(local=hmac(KEY))");
     const ArgumentSyntax* const local = arguments.take("local", Arguments::Kind::kOperation);
     arguments.finish();
@@ -13,7 +13,7 @@ Email Email::parse(const OperationSyntax& syntax, KeyUses& keys) {
     Email email;
     if (local->value == Hmac::kName && !local->nested.empty()) {
         email.is_hashed = true;
-        email.hmac = Hmac::parse(local->nested.front(), keys);
+        email.hmac = Hmac::parse(local->nested.front(), scope);
     } else if (local->value != "mask" || (!local->nested.empty() && !local->nested.front().arguments.empty())) {
         Arguments::fail("local is mask or hmac(KEY)", *local);
     }

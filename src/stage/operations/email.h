@@ -10,7 +10,6 @@
 
 #include "stage/bytes.h"
 #include "stage/characters.h"
-#include "stage/key_names.h"
 #include "stage/operations/hmac.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
@@ -20,7 +19,7 @@ namespace cleave {
 struct Email {
     static constexpr const char* kName = "email";
 
-    static Email parse(const OperationSyntax& syntax, KeyUses& keys);
+    static Email parse(const OperationSyntax& syntax, RuleScope& scope);
 
     CLEAVE_DEVICE std::uint64_t bound(std::uint64_t size) const { return is_hashed ? size + hmac.bound(size) : size; }
 

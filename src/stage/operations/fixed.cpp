@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-Fixed Fixed::parse(const OperationSyntax& syntax, KeyUses&) {
+Fixed Fixed::parse(const OperationSyntax& syntax, RuleScope&) {
     Arguments arguments(syntax, "fixed(TEXT)");
     const ArgumentSyntax& argument = arguments.take_first("the text");
     arguments.finish();

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "stage/bytes.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -14,7 +13,7 @@ struct Fixed {
     static constexpr const char* kName = "fixed";
     static constexpr std::uint64_t kMaxSize = 4096;
 
-    static Fixed parse(const OperationSyntax& syntax, KeyUses& keys);
+    static Fixed parse(const OperationSyntax& syntax, RuleScope& scope);
 
     CLEAVE_DEVICE std::uint64_t bound(std::uint64_t) const { return size; }
 

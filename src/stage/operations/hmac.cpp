@@ -1,9 +1,11 @@
 #include "stage/operations/hmac.h"
 
-#include <optional>
+#include <algorithm>
 #include <string>
 
 #include "stage/arguments.h"
+#include "stage/rule_scope.h"
+#include "stage/token_prefix.h"
 
 namespace cleave {
 namespace {
@@ -17,8 +19,9 @@ Hmac::Form form_of(const ArgumentSyntax& argument) {
 
 }  // namespace
 
-Hmac Hmac::parse(const OperationSyntax& syntax, KeyUses& keys) {
-    Arguments arguments(syntax, "hmac(KEY, bytes=8..32, form=base64url|hex|decimal, context=TEXT, trim, lower)");
+Hmac Hmac::parse(const OperationSyntax& syntax, RuleScope& scope) {
+    Arguments arguments(
+        syntax, "hmac(KEY, bytes=8..32, form=base64url|hex|decimal, context=TEXT, trim, lower, version=1|2, prefix)");
     const ArgumentSyntax& key = arguments.take_first("the name of a key");
     const ArgumentSyntax* const bytes = arguments.take("bytes");
     const ArgumentSyntax* const form = arguments.take("form");
@@ -26,18 +29,20 @@ Hmac Hmac::parse(const OperationSyntax& syntax, KeyUses& keys) {
 
     Hmac hmac;
     hmac.bytes = static_cast<std::uint8_t>(arguments.take_number("bytes", 8, 32, 16));
+    hmac.version = static_cast<std::uint8_t>(arguments.take_number("version", 1, 2, 1));
+    const bool has_prefix = arguments.take_word("prefix");
     hmac.is_trimmed = arguments.take_word("trim");
     hmac.is_lowered = arguments.take_word("lower");
     arguments.finish();
+    if (has_prefix && hmac.version == 1) throw SyntaxError("prefix needs version=2", syntax.place);
     if (form != nullptr) hmac.form = form_of(*form);
     if (hmac.form == Form::kDecimal && bytes != nullptr) Arguments::fail("form=decimal has no bytes", *bytes);
-    if (context != nullptr && context->value.empty()) Arguments::fail("the context is empty", *context);
-
-    const std::optional<std::uint32_t> use = keys.add(key.value, context != nullptr ? context->value : "");
-    if (!use.has_value())
-        Arguments::fail(
-            "there is no key with the name \"" + key.value + "\"; give it by --key " + key.value + "=file:PATH", key);
-    hmac.use = *use;
+    hmac.use = scope.use_key(key, hmac.version == 1 ? "" : "cleave 2 hmac", context);
+    if (has_prefix) {
+        static_assert(kTokenPrefix.size() <= kMaxPrefix);
+        hmac.prefix_size = kTokenPrefix.size();
+        std::ranges::copy(kTokenPrefix, hmac.prefix);
+    }
     return hmac;
 }
 

@@ -1,5 +1,7 @@
-// hmac(KEY[, bytes=N][, form=FORM][, context=TEXT][, trim][, lower]): every value becomes a token, its HMAC-SHA-256
-// (RFC 2104, FIPS 180-4). The token is the first N bytes in base64url or hex, or 63 bits as a decimal number.
+// hmac(KEY[, bytes=N][, form=FORM][, context=TEXT][, trim][, lower][, version=2[, prefix]]): every value becomes a
+// token, its HMAC-SHA-256 (RFC 2104, FIPS 180-4). The token is the first N bytes in base64url or hex, or 63 bits as a
+// decimal number. Version 2 uses a key of its own, derived for this operation; see stage/hasher.h. `prefix` puts "v2."
+// before the token.
 //
 // H is the thread's hasher; see stage/hasher.h. It computes all 32 bytes, which this operation truncates and encodes.
 // Only the width of a decimal token depends on the value, so measuring needs the hash only for that form.
@@ -7,9 +9,9 @@
 
 #include <cstdint>
 
+#include "stage/bytes.h"
 #include "stage/decimal.h"
 #include "stage/encodings.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -18,15 +20,16 @@ namespace cleave {
 struct Hmac {
     static constexpr const char* kName = "hmac";
     static constexpr std::uint64_t kMaxDecimalDigits = 19;  // enough for 63 bits
+    static constexpr std::uint64_t kMaxPrefix = 4;
 
     enum class Form : std::uint8_t { kBase64url, kHex, kDecimal };
 
-    static Hmac parse(const OperationSyntax& syntax, KeyUses& keys);
+    static Hmac parse(const OperationSyntax& syntax, RuleScope& scope);
 
     CLEAVE_DEVICE std::uint64_t bound(std::uint64_t) const {
-        return form == Form::kDecimal ? kMaxDecimalDigits
-               : form == Form::kHex   ? hex_size(bytes)
-                                      : base64url_size(bytes);
+        return prefix_size + (form == Form::kDecimal ? kMaxDecimalDigits
+                              : form == Form::kHex   ? hex_size(bytes)
+                                                     : base64url_size(bytes));
     }
 
     template <class H>
@@ -34,17 +37,16 @@ struct Hmac {
         if (form != Form::kDecimal) return bound(value.size);
         std::uint8_t digest[32];
         compute(value, digest, hasher);
-        return digit_count(number_of(digest));
+        return prefix_size + digit_count(number_of(digest));
     }
 
     template <class H>
     CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H& hasher) const {
         std::uint8_t digest[32];
         compute(value, digest, hasher);
-        if (form == Form::kBase64url) return write_base64url(digest, bytes, out);
-        if (form == Form::kHex) return write_hex(digest, bytes, out);
-        const std::uint64_t number = number_of(digest);
-        return write_digits(number, digit_count(number), out);
+        if (prefix_size == 0) return write_digest(digest, out);
+        const std::uint64_t size = copy_bytes(out, prefix, prefix_size);
+        return size + write_digest(digest, out + size);
     }
 
     std::uint32_t use = 0;  // an index into KeyUses::uses()
@@ -52,8 +54,18 @@ struct Hmac {
     std::uint8_t bytes = 16;
     bool is_trimmed = false;
     bool is_lowered = false;
+    std::uint8_t version = 1;
+    std::uint8_t prefix_size = 0;
+    std::uint8_t prefix[kMaxPrefix] = {};
 
 private:
+    CLEAVE_DEVICE std::uint64_t write_digest(const std::uint8_t* digest, std::uint8_t* out) const {
+        if (form == Form::kBase64url) return write_base64url(digest, bytes, out);
+        if (form == Form::kHex) return write_hex(digest, bytes, out);
+        const std::uint64_t number = number_of(digest);
+        return write_digits(number, digit_count(number), out);
+    }
+
     CLEAVE_DEVICE static bool is_blank(std::uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
     CLEAVE_DEVICE static Value trimmed(Value value) {

@@ -6,7 +6,6 @@
 #include "stage/arguments.h"
 #include "stage/bytes.h"
 #include "stage/characters.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -15,7 +14,7 @@ namespace cleave {
 struct Initials {
     static constexpr const char* kName = "initials";
 
-    static Initials parse(const OperationSyntax& syntax, KeyUses&) {
+    static Initials parse(const OperationSyntax& syntax, RuleScope&) {
         refuse_arguments(syntax);
         return {};
     }

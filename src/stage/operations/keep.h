@@ -5,7 +5,6 @@
 
 #include "stage/arguments.h"
 #include "stage/bytes.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -14,7 +13,7 @@ namespace cleave {
 struct Keep {
     static constexpr const char* kName = "keep";
 
-    static Keep parse(const OperationSyntax& syntax, KeyUses&) {
+    static Keep parse(const OperationSyntax& syntax, RuleScope&) {
         refuse_arguments(syntax);
         return {};
     }

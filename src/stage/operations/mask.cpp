@@ -4,7 +4,7 @@
 
 namespace cleave {
 
-Mask Mask::parse(const OperationSyntax& syntax, KeyUses&) {
+Mask Mask::parse(const OperationSyntax& syntax, RuleScope&) {
     constexpr std::uint64_t kMost = 1'000'000;
     Arguments arguments(syntax, "mask(first=N, last=N, char=C)");
     Mask mask;

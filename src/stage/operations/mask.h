@@ -9,7 +9,6 @@
 
 #include "stage/bytes.h"
 #include "stage/characters.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -18,7 +17,7 @@ namespace cleave {
 struct Mask {
     static constexpr const char* kName = "mask";
 
-    static Mask parse(const OperationSyntax& syntax, KeyUses& keys);
+    static Mask parse(const OperationSyntax& syntax, RuleScope& scope);
 
     CLEAVE_DEVICE static std::uint64_t bound(std::uint64_t size) { return size; }
 

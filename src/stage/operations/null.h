@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "stage/arguments.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -13,7 +12,7 @@ namespace cleave {
 struct Null {
     static constexpr const char* kName = "null";
 
-    static Null parse(const OperationSyntax& syntax, KeyUses&) {
+    static Null parse(const OperationSyntax& syntax, RuleScope&) {
         refuse_arguments(syntax);
         return {};
     }

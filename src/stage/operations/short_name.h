@@ -7,7 +7,6 @@
 #include "stage/arguments.h"
 #include "stage/bytes.h"
 #include "stage/characters.h"
-#include "stage/key_names.h"
 #include "stage/syntax.h"
 #include "stage/value.h"
 
@@ -16,7 +15,7 @@ namespace cleave {
 struct ShortName {
     static constexpr const char* kName = "short-name";
 
-    static ShortName parse(const OperationSyntax& syntax, KeyUses&) {
+    static ShortName parse(const OperationSyntax& syntax, RuleScope&) {
         refuse_arguments(syntax);
         return {};
     }

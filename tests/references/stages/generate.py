@@ -2,11 +2,19 @@
 
 Most cases are valid. Some files break the strict rules, and some rules are refused; the oracle says which.
 """
+import datetime
 import random
 
+import operations
 from fields import BOM, Dialect, Fault, CR, LF, read_record
 
 SECRET = b"Zq7secret"
+# The files that rules can name.
+TABLES = {
+    b"names.txt": "Ann\nBob\r\n\nCarl, the 3rd\nÄnne \n\"Dee\"".encode(), b"one.txt": b"\xef\xbb\xbfx",
+    b"levels.csv": b"0..9,digit,small\r\n10..99.5,\"two, digits\",small\n-5..-1,minus,\npublic,open,\"a \"\"b\"\"\"\n"
+                   b"..,dots,\n\n100..1000000,large,large\nAnn,first,name\n*,other,\n",
+    b"few.csv": b"1..500,half,all\n501..1000,rest,all\npublic,open,x\n"}
 KEYS = {b"k": bytes(range(32)), b"pii": b"\x00\xff\n" * 100, b"long-key.2": b"xy" * 32}
 FORMS = ["base64url", "hex", "decimal"]
 
@@ -34,6 +42,7 @@ class Case:
         self.rules = []
         self.files = []
         self.keys = {}
+        self.kinds = []
         self.null_token = None
         self.default = None
         self.forbid = []
@@ -181,6 +190,16 @@ def make_value(kind, random_):
                                b"T01:02+01:00", b"T24:00", b"  10:20", b"T10:20:30.", b"T10", b" ", b"Z", b"T10:20-2",
                                b"T10:20:30-23:60", b"T10:20+05", b"T10:20 Z"])
         return day + rest if random_.random() < 0.95 else random_.choice([b"17.5.2024", b"2024-5-17", b"20240517"])
+    if kind == "day":
+        day = datetime.date(random_.choice([1, 1900, 1999, 2000, 2023, 2024, 9999]), random_.randrange(1, 13),
+                            random_.randrange(1, 29)) + datetime.timedelta(days=random_.randrange(4))
+        text = random_.choice(["%04d-%02d-%02d", "%04d-%02d-%02d", "%04d%02d%02d", "%04d/%02d/%02d"])
+        rest = random_.choice([b"", b"", b"", b"T10:20", b" 23:59:60", b" 01:02:03+0200"])
+        return (text % (day.year, day.month, day.day)).encode() + rest
+    if kind == "token":
+        made = operations.encrypt(make_value(random_.choice(["name", "id", "text"]), random_), KEYS[b"k"],
+                                  b"", random_.choice([b"", b"", b"v2."]))
+        return made if random_.random() < 0.99 else made[:-1] + random_.choice([b"A", b"", b"=", b"AA"])
     if kind == "number":
         digits = b"%d" % random_.randrange(10 ** random_.choice([1, 1, 3, 5, 20]))
         value = random_.choice([b"", b"", b"-", b"+"]) + random_.choice([b"", b"", b"0", b"000"]) + digits
@@ -227,10 +246,11 @@ def make_file(case, random_):
         else:
             free = [name for name in NAMES if name not in names]
             names.append(random_.choice(free))
-    kinds = random_.choices(["id", "name", "mail", "date", "number", "text", "broken", "flag", "secret", "card"],
-                            [3, 4, 4, 4, 4, 5, 3, 3, 5, 1], k=count)
+    kinds = random_.choices(["id", "name", "mail", "date", "number", "text", "broken", "flag", "secret", "card",
+                             "day", "token"], [3, 4, 4, 4, 4, 5, 3, 3, 5, 1, 2, 1], k=count)
     if random_.random() < 0.85:
         kinds = ["id" if kind == "card" else kind for kind in kinds]
+    case.kinds = kinds
     case.secrets = {place: [] for place, kind in enumerate(kinds) if kind == "secret"}
 
     lines = []
@@ -375,6 +395,8 @@ def make_token_arguments(random_):
     if random_.random() < 0.3:
         extra.append(b"context=" + word(random_.choice([b"mails", b"mails", b"a b", b"\xc3\xa4", b'"']), random_))
     extra += [flag for flag in (b"trim", b"lower") if random_.random() < 0.25]
+    if random_.random() < 0.3:
+        extra += [b"version=2"] + ([b"prefix"] if random_.random() < 0.5 else [])
     random_.shuffle(extra)
     return parts + extra
 
@@ -384,11 +406,58 @@ def make_text(random_):
                            "ü".encode(), b"0", b"*", b"long " * 20, b"|", b"\t", b"\xa7", b"'~'"])
 
 
-def make_operation(random_):
-    name = random_.choices([b"keep", b"null", b"fixed", b"hmac", b"mask", b"initials", b"short-name", b"email", b"date",
-                            b"bucket"], [3, 3, 3, 3, 4, 2, 2, 3, 3, 3])[0]
+def make_context(random_):
+    if random_.random() < 0.7:
+        return []
+    return [b"context=" + word(random_.choice([b"mails", b"mails", b"a b", b"\xc3\xa4", b'"']), random_)]
+
+
+def make_keyed_arguments(name, by, random_):
+    """For the operations with keys of their own; `by` is a column."""
     arguments = []
-    if name == b"fixed":
+    if name == b"shift-date":
+        arguments.append(b"by=" + by)
+        if random_.random() < 0.5:
+            arguments.append(b"days=%d" % random_.choice([1, 2, 30, 365, 36500]))
+        if random_.random() < 0.2:
+            arguments.append(b"format=" + word(random_.choice([b"YYYY-MM-DD", b"DD.MM.YYYY|YYYYMMDD",
+                                                               b"YYYYMMDD|YYYY/MM/DD|YYYY-MM-DD"]), random_))
+    elif name == b"noise":
+        arguments += [b"by=" + by, b"sd=" + random_.choice([b"1", b"10", b"0.5", b"2.25", b"123456789012"])]
+    elif name == b"encrypt" and random_.random() < 0.3:
+        arguments.append(b"prefix")
+    if name != b"decrypt" or random_.random() < 0.1:
+        arguments += make_context(random_)
+    random_.shuffle(arguments)
+    first = [word(random_.choice(list(KEYS)) if name != b"decrypt" or random_.random() < 0.1 else b"k", random_)]
+    if name == b"pick":
+        first.append(word(random_.choice([b"names.txt", b"one.txt"]), random_))
+    return first + arguments
+
+
+def make_operation(kinds, by, random_):
+    """`kinds` are those of the columns that change, and `by` is the name of a column."""
+    name = random_.choices([b"keep", b"null", b"fixed", b"hmac", b"mask", b"initials", b"short-name", b"email", b"date",
+                            b"bucket", b"round", b"top", b"form", b"pick", b"noise", b"encrypt", b"generalise"],
+                           [3, 3, 3, 3, 4, 2, 2, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2])[0]
+    if random_.random() < 0.02:
+        name = random_.choice([b"shift-date", b"decrypt"])
+    if kinds == {"day"} and random_.random() < 0.6:
+        name = b"shift-date"
+    if kinds == {"token"} and random_.random() < 0.6:
+        name = b"decrypt"
+    arguments = []
+    if name in (b"form", b"pick", b"noise", b"encrypt", b"decrypt", b"shift-date"):
+        arguments = make_keyed_arguments(name, by, random_)
+    elif name == b"round":
+        arguments = [random_.choice([b"1", b"10", b"7", b"0.5", b"0.25", b"100.00", b"123456789012345678", b"3.0"])]
+    elif name == b"top":
+        arguments = [random_.choice([b"0", b"90", b"7.5", b"100.00", b"999999999999999999", b"0.001"])]
+    elif name == b"generalise":
+        arguments = [word(b"levels.csv" if random_.random() < 0.9 else b"few.csv", random_)]
+        if random_.random() < 0.5:
+            arguments.append(b"level=%d" % random_.choice([1, 2, 2]))
+    elif name == b"fixed":
         text = make_text(random_)
         # Without quotes most texts cannot be carried, so plain ones are chosen more often.
         arguments = [word(text if random_.random() < 0.6 else b"plain", random_)]
@@ -456,10 +525,12 @@ def make_stages(case, names, random_):
             text = column_list(group, names, count, random_)
             if random_.random() < 0.04:
                 text = b"*"
+            kinds = {case.kinds[place] if place < len(case.kinds) else "id" for place in group}
+            by = column(random_.choice(places), names, count, random_)
             for _ in range(random_.choice([0, 0, 0, 1, 2])):
                 conditions = [make_condition(names, count, case, random_) for _ in range(random_.choice([1, 1, 2]))]
-                rules.append(text + b": " + make_operation(random_) + b" if " + b" and ".join(conditions))
-            rules.append(text + random_.choice([b":", b": ", b" : "]) + make_operation(random_))
+                rules.append(text + b": " + make_operation(kinds, by, random_) + b" if " + b" and ".join(conditions))
+            rules.append(text + random_.choice([b":", b": ", b" : "]) + make_operation(kinds, by, random_))
         if random_.random() < 0.1:
             rules.append(b"!" + column(random_.choice(places), names, count, random_) + b": mask(first=1)")
         if random_.random() < 0.1:
@@ -514,7 +585,13 @@ def spoil(case, rules, names, count, random_):
              b"date", b"hmac(k, form=decimal, bytes=16)", b"bucket(0)", b"bucket(-5)", b"mask(first=-1)",
              b"mask(char=xy)", b"fail",
              b"email(local=keep)", b"null(1)", b"mask(empty=change, first=1)", b"keep if",
-             b"keep if x", b"keep or", b"fixed(\"x)", b"bucket(0.0000000000000000001)", b"mask(first=1, first=1)"]))
+             b"keep if x", b"keep or", b"fixed(\"x)", b"bucket(0.0000000000000000001)", b"mask(first=1, first=1)",
+             b"form", b"form(nokey)", b"noise(k, sd=1)", b"noise(k, by=#1)", b"noise(k, sd=0, by=#1)", b"top(-1)",
+             b"shift-date(k)", b"shift-date(k, by=#99)", b"shift-date(k, by=#1, days=0)", b"round(0)", b"round()",
+             b"shift-date(k, by=#1, format=\"DD/MM/YYYY|MM/DD/YYYY\")", b"shift-date(k, by=#1, format=YYYY-MM)",
+             b"pick(k)", b"generalise(levels.csv, level=9)", b"generalise(levels.csv, by=#1)", b"hmac(k, prefix)",
+             b"hmac(k, version=3)", b"mask(char=#1)", b"form(k, context=\"\")", b"decrypt(k, prefix)",
+             b"encrypt(k, bytes=9)", b"fixed(a=#1)"]))
     elif pick == 3 and rules:
         del rules[-1]
         rules.append(any_column + b": null if " + any_column + b" empty")

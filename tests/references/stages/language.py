@@ -1,4 +1,6 @@
 """The language of rules: words, lists of columns, operations, conditions, and files of rules."""
+import csv
+import io
 import re
 from collections import namedtuple
 
@@ -11,8 +13,12 @@ Token = namedtuple("Token", "kind text")
 Item = namedtuple("Item", "kind text negated")
 # test: a function from the column's value to a bool.
 Condition = namedtuple("Condition", "column test")
-# apply: a function from a value to a value, or to None for null. constant: what the operation always writes, or None.
-Operation = namedtuple("Operation", "name apply constant empty_changes")
+# apply: a function from a value, and from the value of the column `by` if that is not None, to a value or to None for
+# null. constant: what the operation always writes, or None. by: an Item.
+Operation = namedtuple("Operation", "name apply constant empty_changes by")
+# keys: name -> bytes. tables: the files that rules can name, path -> bytes.
+Scope = namedtuple("Scope", "keys tables")
+Argument = namedtuple("Argument", "name value nested kind")
 Rule = namedtuple("Rule", "text items operation conditions")
 
 PUNCTUATION = (b"!=", b",", b":", b"(", b")", b"{", b"}", b"=", b"!")
@@ -115,7 +121,7 @@ class Parser:
         return self.take("word", "quoted").text
 
     def arguments(self):
-        """Returns a list of (name or None, value, nested arguments or None)."""
+        """Returns a list of Arguments; name and nested may be None."""
         found = []
         if not self.skip("("):
             return found
@@ -123,12 +129,15 @@ class Parser:
             return found
         while True:
             token = self.take("word", "quoted")
-            name, value, nested = None, token.text, None
+            name, value, nested, kind = None, token.text, None, token.kind
             if token.kind == "word" and self.skip("="):
-                name, value = token.text, self.value()
+                token = self.take("word", "quoted", "number")
+                name, value, kind = value, token.text, token.kind
                 if self.peek().kind == "(":
                     nested = self.arguments()
-            found.append((name, value, nested))
+                if kind == "number" and (name != b"by" or b"-" in value):
+                    raise RuleError("a number that is no column")
+            found.append(Argument(name, value, nested, kind))
             if not self.skip(","):
                 self.take(")")
                 return found
@@ -166,12 +175,12 @@ def parse_select(text):
     return items
 
 
-def parse_rule(text, keys):
+def parse_rule(text, scope):
     parser = Parser(text)
     items = parser.columns()
     parser.take(":")
     name = parser.take("word").text
-    operation = make_operation(name, parser.arguments(), keys)
+    operation = make_operation(name, parser.arguments(), scope)
     conditions = []
     if parser.skip_word(b"if"):
         conditions.append(parser.condition())
@@ -209,7 +218,9 @@ def whole_number(text, least, most):
 def named_arguments(arguments, allowed):
     """The arguments as a dict; a flag, which has no value, maps to True."""
     found = {}
-    for name, value, nested in arguments:
+    for name, value, nested, kind in arguments:
+        if name == b"by":
+            value = Item(kind, value, False)
         if nested is not None:
             raise RuleError("arguments of a value")
         if name is None:
@@ -223,29 +234,110 @@ def named_arguments(arguments, allowed):
 
 def make_token(arguments, keys):
     """Returns a function from a value to its token."""
-    if not arguments or arguments[0][0] is not None or arguments[0][2] is not None:
-        raise RuleError("no key")
-    if arguments[0][1] not in keys:
-        raise RuleError("unknown key")
-    key = keys[arguments[0][1]]
+    key = take_key(arguments, keys)
     given = named_arguments(arguments[1:], {"bytes": "value", "form": "value", "context": "value", "trim": "flag",
-                                            "lower": "flag"})
-    if given.get("context") == b"":
-        raise RuleError("an empty context")
+                                            "lower": "flag", "version": "value", "prefix": "flag"})
+    check_context(given)
+    version = whole_number(given.get("version", b"1"), 1, 2)
+    if "prefix" in given and version == 1:
+        raise RuleError("prefix")
+    prefix = b"v2." if "prefix" in given else b""
     form = given.get("form", b"base64url").decode("latin-1")
     if form not in ("base64url", "hex", "decimal") or (form == "decimal" and "bytes" in given):
         raise RuleError("form")
     size = whole_number(given.get("bytes", b"16"), 8, 32)
     return lambda value: operations.token(value, key, size, form, given.get("context"), "trim" in given,
-                                          "lower" in given)
+                                          "lower" in given, version, prefix)
 
 
-def make_operation(name, arguments, keys):
+def take_key(arguments, keys):
+    if not arguments or arguments[0].name is not None or arguments[0].nested is not None:
+        raise RuleError("no key")
+    if arguments[0].value not in keys:
+        raise RuleError("unknown key")
+    return keys[arguments[0].value]
+
+
+def check_context(given):
+    if given.get("context") == b"":
+        raise RuleError("an empty context")
+    return given.get("context", b"")
+
+
+def decimal(text, most, least=0):
+    if not re.fullmatch(rb"[0-9]+(\.[0-9]+)?", text) or len(text.replace(b".", b"")) > most:
+        raise RuleError("no decimal number")
+    if least and operations.exact_number(text) == 0:
+        raise RuleError("zero")
+    return text
+
+
+def only_argument(arguments):
+    if len(arguments) != 1 or arguments[0].name is not None or arguments[0].nested is not None:
+        raise RuleError("one argument")
+    return arguments[0].value
+
+
+def lines_of(text):
+    lines = [line.removesuffix(b"\r") for line in text.removeprefix(BOM).split(b"\n")]
+    lines = [line for line in lines if line]
+    if not lines:
+        raise RuleError("a list without values")
+    return lines
+
+
+def table_of(text, level):
+    records = [[cell.encode("latin-1") for cell in record]
+               for record in csv.reader(io.StringIO(text.removeprefix(BOM).decode("latin-1"), newline="")) if record]
+    if any(len(record) <= level for record in records):
+        raise RuleError("no such level")
+    return records
+
+
+def make_keyed(name, arguments, scope):
+    """The operations with keys of their own. Returns a function, and the column `by` or None."""
+    key = take_key(arguments, scope.keys)
+    if name == "pick":
+        if len(arguments) < 2 or arguments[1].name is not None or arguments[1].nested is not None:
+            raise RuleError("no file")
+        lines = lines_of(scope.tables[arguments[1].value])
+        context = check_context(named_arguments(arguments[2:], {"context": "value"}))
+        return lambda value: operations.pick(value, key, lines, context), None
+    allowed = {"context": "value", **{"shift-date": {"by": "value", "days": "value", "format": "value"},
+                                      "noise": {"by": "value", "sd": "value"}, "encrypt": {"prefix": "flag"}}.get(name, {})}
+    given = named_arguments(arguments[1:], allowed)
+    context = check_context(given)
+    if name == "form":
+        return lambda value: operations.form(value, key, context), None
+    if name == "encrypt":
+        prefix = b"v2." if "prefix" in given else b""
+        return lambda value: operations.encrypt(value, key, context, prefix), None
+    if name == "decrypt":
+        return lambda value: operations.decrypt(value, key, context), None
+    if "by" not in given:
+        raise RuleError("no by")
+    if name == "noise":
+        deviation = decimal(given.get("sd", b""), 12, 1)
+        return lambda value, by: operations.noise(value, by, key, deviation, context), given["by"]
+    days = whole_number(given.get("days", b"365"), 1, 36500)
+    formats = given.get("format", b"YYYY-MM-DD|YYYYMMDD|YYYY/MM/DD|DD.MM.YYYY").split(b"|")
+    shapes = [re.sub(b"[YMD]", b"9", text) for text in formats]
+    if len(formats) > 8 or len(set(shapes)) < len(shapes) or not all(is_date_format(text) for text in formats):
+        raise RuleError("date format")
+    return lambda value, by: operations.shift_date(value, by, key, days, formats, context), given["by"]
+
+
+def is_date_format(text):
+    return len(text) <= 16 and all(part in text and text.count(part[:1]) == len(part) for part in (b"YYYY", b"MM", b"DD"))
+
+
+def make_operation(name, arguments, scope):
     name = name.decode("latin-1")
-    empty_changes = bool(arguments) and arguments[-1] == (b"empty", b"change", None)
+    empty_changes = bool(arguments) and arguments[-1][:3] == (b"empty", b"change", None)
     if empty_changes:
         arguments = arguments[:-1]
-    constant = None
+    constant = by = None
+    keys = scope.keys
     if name == "fixed":
         if len(arguments) != 1 or arguments[0][0] is not None:
             raise RuleError("fixed")
@@ -264,7 +356,7 @@ def make_operation(name, arguments, keys):
     elif name == "email":
         if len(arguments) != 1 or arguments[0][0] != b"local":
             raise RuleError("email")
-        _, value, nested = arguments[0]
+        _, value, nested, _ = arguments[0]
         if value == b"mask" and nested is None:
             local_operation = operations.mask
         elif value == b"hmac" and nested is not None:
@@ -278,13 +370,22 @@ def make_operation(name, arguments, keys):
         unit = arguments[0][1].decode()
         apply = lambda value: operations.date(value, unit)
     elif name == "bucket":
-        if len(arguments) != 1 or arguments[0][0] is not None:
-            raise RuleError("bucket")
-        width = arguments[0][1]
-        digits = width.replace(b".", b"", 1)
-        if not re.fullmatch(rb"[0-9]+(\.[0-9]+)?", width) or len(digits) > 18 or int(digits) == 0:
-            raise RuleError("width")
+        width = decimal(only_argument(arguments), 18, 1)
         apply = lambda value: operations.bucket(value, width)
+    elif name == "round":
+        width = decimal(only_argument(arguments), 18, 1)
+        apply = lambda value: operations.round_to(value, width)
+    elif name == "top":
+        limit = decimal(only_argument(arguments), 18)
+        apply = lambda value: operations.top(value, limit)
+    elif name == "generalise":
+        if not arguments or arguments[0].name is not None or arguments[0].nested is not None:
+            raise RuleError("no file")
+        level = whole_number(named_arguments(arguments[1:], {"level": "value"}).get("level", b"1"), 1, 1000)
+        table = table_of(scope.tables[arguments[0].value], level)
+        apply = lambda value: operations.generalise(value, table, level)
+    elif name in ("pick", "shift-date", "noise", "form", "encrypt", "decrypt"):
+        apply, by = make_keyed(name, arguments, scope)
     elif arguments:
         raise RuleError("arguments of an operation that has none")
     elif name == "keep":
@@ -299,7 +400,7 @@ def make_operation(name, arguments, keys):
         raise RuleError("a column that is not decided yet")
     else:
         raise RuleError("unknown operation")
-    return Operation(name, apply, constant, empty_changes)
+    return Operation(name, apply, constant, empty_changes, by)
 
 
 # The columns of one input: names is a list of bytes, or None without a header; count is their number.

@@ -1,10 +1,13 @@
 """What each operation turns a value into. None is null."""
 import base64
+import datetime
 import hashlib
 import hmac
 import re
 import sys
+from fractions import Fraction
 
+import aes_siv
 from fields import Fault
 
 sys.set_int_max_str_digits(0)
@@ -53,21 +56,32 @@ def is_one_character(part):
     return 0xF1 <= lead <= 0xF3
 
 
-def token(value, key, size=16, form="base64url", context=None, trim=False, lower=False):
-    if re.search(rb"\xff(?i:cleave) ", value):
+def derived_key(key, operation, context, size=32):
+    """HKDF with SHA-256 (RFC 5869), without a salt."""
+    secret, made, block = mac(bytes(32), key), b"", b""
+    while len(made) < size:
+        block = mac(secret, block + b"cleave 2 " + operation + b"\0" + context + bytes([len(made) // 32 + 1]))
+        made += block
+    return made[:size]
+
+
+def token(value, key, size=16, form="base64url", context=None, trim=False, lower=False, version=1, prefix=b""):
+    if version == 1 and re.search(rb"\xff(?i:cleave) ", value):
         raise Fault("a value that gets no token")
     if trim:
         value = value.strip(ASCII_BLANKS)
     if lower:
         value = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in value)
-    if context is not None:
+    if version == 2:
+        key = derived_key(key, b"hmac", context or b"")
+    elif context is not None:
         key = mac(key, b"\xff" + b"cleave context 1" + context)
     digest = mac(key, value)
     if form == "decimal":
-        return b"%d" % (int.from_bytes(digest[:8], "big") & (2 ** 63 - 1))
+        return prefix + b"%d" % (int.from_bytes(digest[:8], "big") & (2 ** 63 - 1))
     if form == "hex":
-        return digest[:size].hex().encode()
-    return base64.urlsafe_b64encode(digest[:size]).rstrip(b"=")
+        return prefix + digest[:size].hex().encode()
+    return prefix + base64.urlsafe_b64encode(digest[:size]).rstrip(b"=")
 
 
 def mask(value, first=0, last=0, char=b"*"):
@@ -104,25 +118,202 @@ TIME = re.compile(rb"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?"
                   rb"(?:Z|[+-]([0-9]{2})(?::?([0-9]{2}))?)?")
 
 
+def is_day(year, month, day):
+    if not 1 <= month <= 12:
+        return False
+    days = [31, 29 if is_leap(year) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+    return 1 <= day <= days
+
+
+def is_time(text):
+    time = TIME.fullmatch(text)
+    if not time:
+        return False
+    hour, minute, second, zone_hour, zone_minute = (int(part or b"0") for part in time.groups())
+    return hour <= 23 and minute <= 59 and second <= 60 and zone_hour <= 23 and zone_minute <= 59
+
+
 def date(value, unit):
     day = re.match(rb"([0-9]{4})-([0-9]{2})-([0-9]{2})", value)
     if not day:
         return None
-    year, month, number = (int(part) for part in day.groups())
-    if not 1 <= month <= 12:
-        return None
-    days = [31, 29 if is_leap(year) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
-    if not 1 <= number <= days:
+    if not is_day(*(int(part) for part in day.groups())):
         return None
     rest = value[10:]
-    if rest:
-        time = TIME.fullmatch(rest, 1) if rest[:1] in (b"T", b" ") else None
-        if not time:
-            return None
-        hour, minute, second, zone_hour, zone_minute = (int(part or b"0") for part in time.groups())
-        if hour > 23 or minute > 59 or second > 60 or zone_hour > 23 or zone_minute > 59:
-            return None
+    if rest and not (rest[:1] in (b"T", b" ") and is_time(rest[1:])):
+        return None
     return value[:{"year": 4, "month": 7, "day": 10}[unit]]
+
+
+NUMBER = re.compile(rb"([+-]?)([0-9]+)(?:\.([0-9]+))?")
+
+
+def exact_number(value):
+    """The value as a fraction; None if it is not a decimal number."""
+    number = NUMBER.fullmatch(value)
+    return Fraction(value.decode()) if number else None
+
+
+def is_short(value, decimals):
+    """Whether the number has at most 18 digits, with so many decimals and not counting zeros in front."""
+    return abs(exact_number(value)) * 10 ** decimals < 10 ** 18
+
+
+def with_decimals(units, decimals):
+    digits = str(abs(units)).rjust(decimals + 1, "0")
+    if decimals:
+        digits = digits[:-decimals] + "." + digits[-decimals:]
+    return (("-" if units < 0 else "") + digits).encode()
+
+
+def decimals_of(text):
+    return len(text.partition(b".")[2])
+
+
+def rounded(fraction):
+    """To the nearest whole number, a half away from zero."""
+    whole = (abs(fraction) + Fraction(1, 2)).__floor__()
+    return -whole if fraction < 0 else whole
+
+
+def round_to(value, width):
+    number = exact_number(value)
+    decimals = decimals_of(width)
+    if number is None or not is_short(value, decimals):
+        return None
+    step = exact_number(width)
+    return with_decimals(int(rounded(number / step) * step * 10 ** decimals), decimals)
+
+
+def top(value, limit):
+    number = exact_number(value)
+    if number is None:
+        return None
+    return limit if number > exact_number(limit) else value
+
+
+def noise(value, by, key, deviation, context):
+    number = exact_number(value)
+    decimals = decimals_of(deviation)
+    if number is None or not is_short(value, decimals):
+        return None
+    digest = mac(derived_key(key, b"noise", context), len(by).to_bytes(8, "big") + by + value)
+    total = sum(int.from_bytes(digest[at:at + 2], "big") for at in range(0, 24, 2))
+    normal = Fraction(2 * total - 12 * 65535, 131072)
+    added = rounded(normal * exact_number(deviation) * 10 ** decimals)
+    dropped = int(number * 10 ** decimals)  # towards zero
+    return with_decimals(dropped + added, decimals)
+
+
+def form(value, key, context):
+    key = derived_key(key, b"form", context)
+    first = mac(key, b"\0" + value)
+    stream, number, drawn_count, product, word = first, 0, 0, 1, 0
+
+    def draw(count):
+        """The digits of word / 2^64 as a fraction, in the mixed radix of the counts."""
+        nonlocal stream, number, drawn_count, product, word
+        if drawn_count % 10 == 0:
+            at = drawn_count // 10 * 8
+            if at == len(stream):
+                number += 1
+                stream += mac(key, b"\x01" + first + number.to_bytes(8, "big"))
+            product, word = 1, int.from_bytes(stream[at:at + 8], "big")
+        drawn_count += 1
+        product *= count
+        return word * product // 2 ** 64 % count
+
+    made = b""
+    for character in characters(value):
+        if b"0" <= character <= b"9":
+            made += b"%d" % draw(10)
+        elif b"A" <= character <= b"Z":
+            made += bytes([65 + draw(26)])
+        elif b"a" <= character <= b"z" or character >= b"\x80":
+            made += bytes([97 + draw(26)])
+        else:
+            made += character
+    return made
+
+
+def drawn(digest, count):
+    return int.from_bytes(digest[:8], "big") * count // 2 ** 64
+
+
+def pick(value, key, lines, context):
+    return lines[drawn(mac(derived_key(key, b"pick", context), value), len(lines))]
+
+
+def shift_date(value, by, key, days, formats, context):
+    if by == b"":
+        raise Fault("no value to shift a date by")
+    moved = drawn(mac(derived_key(key, b"shift-date", context), by), 2 * days + 1) - days
+    for pattern in formats:
+        head, rest = value[:len(pattern)], value[len(pattern):]
+        shape = re.escape(pattern).replace(b"YYYY", b"(?P<y>[0-9]{4})").replace(b"MM", b"(?P<m>[0-9]{2})")
+        found = re.fullmatch(shape.replace(b"DD", b"(?P<d>[0-9]{2})"), head, re.DOTALL)
+        if not found or (rest and not (rest[:1] in (b"T", b" ") and is_time(rest[1:]))):
+            continue
+        year, month, day = (int(found.group(part)) for part in "ymd")
+        if not is_day(year, month, day):
+            continue
+        # Python's dates have no year 0, so years are counted 400 later; the calendar repeats every 400 years.
+        try:
+            date_ = datetime.date(year % 400 + 2000, month, day) + datetime.timedelta(days=moved)
+        except ValueError:
+            raise AssertionError("no such day") from None
+        year = year // 400 * 400 + date_.year - 2000
+        if not 0 <= year <= 9999:
+            raise Fault("a date beyond the calendar")
+        made = bytearray(value)
+        for group, text in (("y", b"%04d" % year), ("m", b"%02d" % date_.month), ("d", b"%02d" % date_.day)):
+            made[found.start(group):found.end(group)] = text
+        return bytes(made)
+    raise Fault("no date")
+
+
+def generalise(value, table, level):
+    exact, ranges, rest = {}, [], None
+    for record in table:
+        name, label = record[0], record[level]
+        limits = [exact_number(limit) for limit in name.partition(b"..")[::2]]
+        if name == b"*":
+            rest = label
+        elif b".." in name and None not in limits:
+            ranges.append((*limits, label))
+        else:
+            exact[name] = label
+    if value in exact:
+        return exact[value]
+    number = exact_number(value)
+    if ranges and number is not None and is_short(value, 6):
+        for first, last, label in ranges:
+            if first <= number <= last:
+                return label
+    if rest is None:
+        raise Fault("a value that the table does not have")
+    return rest
+
+
+def encrypt(value, key, context, prefix):
+    sealed = aes_siv.seal(derived_key(key, b"encrypt", context, 64), value, [context, b"\x01"])
+    return prefix + base64.urlsafe_b64encode(sealed).rstrip(b"=")
+
+
+def decrypt(value, key, context):
+    prefix, point, digits = value.rpartition(b".")
+    text = None
+    if (prefix + point).startswith(b"v2.") or not point:
+        try:
+            sealed = base64.urlsafe_b64decode(digits + b"=" * (-len(digits) % 4))
+        except ValueError:
+            sealed = b""
+        # Python ignores bytes that are not digits.
+        if base64.urlsafe_b64encode(sealed).rstrip(b"=") == digits and len(sealed) >= 16:
+            text = aes_siv.unseal(derived_key(key, b"encrypt", context, 64), sealed, [context, b"\x01"])
+    if text is None:
+        raise Fault("no token of the key")
+    return text
 
 
 def bucket(value, width):

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import operations
 from fields import BOM, CannotCarry, Fault, needs_quotes_or_escapes, read_record, write_value
-from language import Columns, RuleError, one_place, parse_file, parse_rule, parse_select, places_of_list
+from language import Columns, RuleError, Scope, one_place, parse_file, parse_rule, parse_select, places_of_list
 from similar import are_similar
 
 MAX_RECORD = 16 << 20
@@ -64,16 +64,18 @@ class Bound:
         self.columns = None
         self.order = []             # the columns of the output
         self.rules_of = {}          # column -> [(operation, [(column, test)], RuleReport)]
+        self.by = {}                # the column of an operation's `by`
         self.named = set()
         self.default_report = None  # for --redact-default null, which counts like a rule
 
 
 def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(), keys=None, null_token=None,
-           default=None, forbid=(), max_record=MAX_RECORD, escape_given=False, mark_is_plain=False):
+           default=None, forbid=(), max_record=MAX_RECORD, escape_given=False, mark_is_plain=False, tables=None):
     """Returns what becomes of `data`. Never raises for anything that a user can do.
 
     header_mode: none (-H), or repeat, first, drop, which make no difference here. select: text or None. rules: texts
-    given with --redact. files: contents of files of rules. keys: name -> bytes. null_token: bytes or None.
+    given with --redact. files: contents of files of rules. keys: name -> bytes. null_token: bytes or None. tables: the
+    files that rules name, path -> bytes.
     escape_given: whether the user said what escapes a quote, or that nothing does. mark_is_plain: accept a quote after
     a byte order mark.
     """
@@ -81,7 +83,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
     result.input_size = len(data)
     try:
         select_items = parse_select(select) if select is not None else None
-        parsed, default = parse_rules(rules, files, keys or {}, default)
+        parsed, default = parse_rules(rules, files, Scope(keys or {}, tables or {}), default)
         check_constants(parsed, null_token, dialect)
         is_marked = dialect.quote is not None and data.startswith(BOM + bytes([dialect.quote]))
         if is_marked and header_mode == "none" and not mark_is_plain:
@@ -125,7 +127,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
     return result
 
 
-def parse_rules(texts, files, keys, default):
+def parse_rules(texts, files, scope, default):
     texts = list(texts)
     defaults = [default] if default is not None else []
     for content in files:
@@ -136,7 +138,7 @@ def parse_rules(texts, files, keys, default):
         raise RuleError("--redact-default twice")
     if defaults and defaults[0] not in ("keep", "null", "drop", "fail"):
         raise RuleError("--redact-default")
-    return [parse_rule(text, keys) for text in texts], defaults[0] if defaults else "keep"
+    return [parse_rule(text, scope) for text in texts], defaults[0] if defaults else "keep"
 
 
 def check_constants(rules, null_token, dialect):
@@ -208,6 +210,8 @@ def bind(select_items, rules, default, columns, result):
     for rule in rules:
         places = places_of_list(rule.items, columns)
         conditions = [(one_place(condition.column, columns), condition.test) for condition in rule.conditions]
+        if rule.operation.by is not None:
+            bound.by[rule.operation] = one_place(rule.operation.by, columns)
         report = RuleReport(rule.text, sorted(set(places)), rule.operation.name)
         result.rules.append(report)
         for place in report.columns:
@@ -309,7 +313,8 @@ def change(place, record, bound, dialect, null_token):
             report.kept += 1
             return field.raw, False
         report.changed += 1
-        value = operation.apply(field.value)
+        aids = [record.fields[bound.by[operation]].value] if operation.by is not None else []
+        value = operation.apply(field.value, *aids)
         if value is None:
             return null_token or b"", True
         return write_value(value, field.quoted, dialect), True

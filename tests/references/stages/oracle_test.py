@@ -9,9 +9,10 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import aes_siv  # noqa: E402
 import operations  # noqa: E402
 import pieces  # noqa: E402
-from fields import make_dialect  # noqa: E402
+from fields import Fault, make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
 
 COMMA = make_dialect(b",")
@@ -40,7 +41,81 @@ class Base(unittest.TestCase):
         self.writes(b"a,b\n" + value + b",1\n", b"a,b\n" + new + b",1\n", rules=[b"a: " + operation], keys=KEY)
 
 
+class Ciphers(unittest.TestCase):
+    def test_aes(self):
+        # FIPS 197, appendix C.
+        text = bytes.fromhex("00112233445566778899aabbccddeeff")
+        for size, expected in ((16, "69c4e0d86a7b0430d8cdb78070b4c55a"), (32, "8ea2b7ca516745bfeafc49904b496089")):
+            keys = aes_siv.round_keys(bytes(range(size)))
+            self.assertEqual(aes_siv.encrypt_block(keys, text).hex(), expected)
+
+    def test_siv(self):
+        # RFC 5297, appendix A.
+        key = bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")
+        text = bytes.fromhex("112233445566778899aabbccddee")
+        associated = [bytes.fromhex("101112131415161718191a1b1c1d1e1f2021222324252627")]
+        sealed = aes_siv.seal(key, text, associated)
+        self.assertEqual(sealed.hex(), "85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c")
+        self.assertEqual(aes_siv.unseal(key, sealed, associated), text)
+        self.assertIsNone(aes_siv.unseal(key, sealed[:-1] + b"\0", associated))
+        key = bytes.fromhex("7f7e7d7c7b7a79787776757473727170404142434445464748494a4b4c4d4e4f")
+        text = b"this is some plaintext to encrypt using SIV-AES"
+        associated = [bytes.fromhex("00112233445566778899aabbccddeeffdeaddadadeaddadaffeeddccbbaa99887766554433221100"),
+                      bytes.fromhex("102030405060708090a0"), bytes.fromhex("09f911029d74e35bd84156c5635688c0")]
+        self.assertEqual(aes_siv.seal(key, text, associated).hex(),
+                         "7bdb6e3b432667eb06f4d14bff2fbd0fcb900f2fddbe404326601965c889bf17"
+                         "dba77ceb094fa663b7a3f748ba8af829ea64ad544a272e9c485b62a3fd5c0d")
+
+    def test_derived_keys(self):
+        # HKDF computed step by step; the first 32 bytes do not depend on the size.
+        secret = operations.mac(bytes(32), b"key")
+        first = operations.mac(secret, b"cleave 2 form\0c\x01")
+        self.assertEqual(operations.derived_key(b"key", b"form", b"c"), first)
+        self.assertEqual(operations.derived_key(b"key", b"form", b"c", 64),
+                         first + operations.mac(secret, first + b"cleave 2 form\0c\x02"))
+
+
 class Operations(Base):
+    def test_numbers(self):
+        for width, value, new in ((b"10", b"45", b"50"), (b"10", b"-45", b"-50"), (b"0.5", b"0.74", b"0.5"),
+                                  (b"7", b"3.5", b"7"), (b"1", b"x", b""), (b"1", b"1" + b"0" * 18, b""),
+                                  (b"1", b"0" * 9 + b"9" * 18, b"9" * 18)):
+            self.changes(b"round(" + width + b")", value, new)
+        for limit, value, new in ((b"90", b"91", b"90"), (b"90", b"90.0", b"90.0"), (b"7.50", b"8", b"7.50"),
+                                  (b"90", b"-" + b"9" * 30, b"-" + b"9" * 30), (b"90", b"1e3", b"")):
+            self.changes(b"top(" + limit + b")", value, new)
+
+    def test_shift_date(self):
+        formats = [b"YYYY-MM-DD", b"DD.MM.YYYY"]
+        key = KEY[b"k"]
+        moved = [operations.shift_date(day, b"p", key, 100, formats, b"") for day in
+                 (b"2024-02-28", b"2024-02-29T10:20", b"01.03.2024")]
+        first = datetime.date.fromisoformat(moved[0].decode())
+        self.assertLessEqual(abs((first - datetime.date(2024, 2, 28)).days), 100)
+        self.assertEqual(moved[1].decode(), (first + datetime.timedelta(1)).isoformat() + "T10:20")
+        self.assertEqual(moved[2].decode(), (first + datetime.timedelta(2)).strftime("%d.%m.%Y"))
+        self.assertEqual(operations.shift_date(b"0400-02-28", b"p", key, 100, formats, b"")[4:], moved[0][4:])
+        for value, by in ((b"2023-02-29", b"p"), (b"2024-02-29 ", b"p"), (b"2024-02-28", b"")):
+            with self.assertRaises(Fault):
+                operations.shift_date(value, by, key, 100, formats, b"")
+
+    def test_tokens_that_can_be_turned_back(self):
+        for value in (b"", b"x", b"\xff\0" * 20):
+            sealed = operations.encrypt(value, KEY[b"k"], b"c", b"v2.")
+            self.assertEqual(operations.decrypt(sealed, KEY[b"k"], b"c"), value)
+            for damaged in (sealed[:-1], sealed + b"=", b"x" + sealed, sealed.swapcase()):
+                with self.assertRaises(Fault):
+                    operations.decrypt(damaged, KEY[b"k"], b"c")
+
+    def test_generalise(self):
+        table = [[b"1..5", b"low"], [b"6..9", b"high"], [b"x", b"letter"], [b"3", b"three"]]
+        for value, new in ((b"1", b"low"), (b"5.0", b"low"), (b"3", b"three"), (b"3.0", b"low"), (b"9", b"high")):
+            self.assertEqual(operations.generalise(value, table, 1), new)
+        for value in (b"5.5", b"10", b"y", b""):
+            with self.assertRaises(Fault):
+                operations.generalise(value, table, 1)
+            self.assertEqual(operations.generalise(value, table + [[b"*", b"rest"]], 1), b"rest")
+
     def test_keep(self):
         self.writes(b'a,b\n"x""y", z\n', b'a,b\n"x""y", z\n', rules=[b"a: keep"])
         self.writes(b'a,b\n"x""y", z\n', b'a,b\n"x""y", z\n', rules=[b"a, b: keep()"])

@@ -159,7 +159,7 @@ protected:
     static std::string token(const KeyRing& ring, const std::string& name, const std::string& context,
                              std::string_view value) {
         KeyUses uses(ring.names());
-        EXPECT_EQ(uses.add(name, context), 0U);
+        EXPECT_EQ(uses.add({name, context}), 0U);
         Hasher hasher(ring, uses);
         std::array<std::uint8_t, 32> digest;
         hasher.token(0, {bytes_of(value).data(), value.size()}, digest.data());
@@ -199,9 +199,9 @@ TEST_F(Keys, TokensOfContexts) {
     EXPECT_THROW(ring.id("c"), std::invalid_argument);
 
     KeyUses uses(ring.names());
-    EXPECT_EQ(uses.add("b-2.c_", ""), 0U);
-    EXPECT_EQ(uses.add("a", "mails"), 1U);
-    EXPECT_EQ(uses.add("a", ""), 2U);
+    EXPECT_EQ(uses.add({"b-2.c_", ""}), 0U);
+    EXPECT_EQ(uses.add({"a", "mails"}), 1U);
+    EXPECT_EQ(uses.add({"a", ""}), 2U);
     Hasher first(ring, uses);
     Hasher hasher = std::move(first);
     { const KeyRing gone = std::move(ring); }
@@ -215,7 +215,7 @@ TEST_F(Keys, TokensOfContexts) {
         ASSERT_EQ(hex(digest), mac_of(key, value));
     }
     KeyUses unknown({"x"});
-    EXPECT_EQ(unknown.add("x", ""), 0U);
+    EXPECT_EQ(unknown.add({"x", ""}), 0U);
     EXPECT_THROW(Hasher(ring_of("a=file:" + file("a", kKey)), unknown), std::invalid_argument);
 }
 

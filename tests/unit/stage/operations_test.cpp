@@ -2,6 +2,7 @@
 // second, simple implementation.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "cleave/keys.h"
 #include "inputs.h"
 #include "operations.h"
+#include "stage/rule_scope.h"
 
 namespace cleave::test {
 namespace {
@@ -18,7 +20,8 @@ constexpr const char* kNull = "(null)";
 class Operations : public testing::Test {
 protected:
     Operation make(std::string_view text) {
-        Operation operation = make_operation(syntax_of(text), uses_);
+        RuleScope scope(uses_);
+        Operation operation = make_operation(syntax_of(text), scope);
         hasher_ = Hasher(ring_, uses_);
         return operation;
     }
@@ -252,7 +255,7 @@ TEST_F(Operations, Bucket) {
 TEST_F(Operations, RefuseArguments) {
     expect_refused("shout(1)",
                    "unknown operation \"shout\"; there are keep, null, fixed, hmac, mask, initials, short-name, email, "
-                   "date, bucket",
+                   "date, bucket, round, top, form, pick, shift-date, noise, generalise, encrypt, decrypt",
                    "shout(1)");
     expect_refused("keep(1)", "keep takes no arguments but empty=change", "1)");
     expect_refused("initials(a=1)", "initials takes no arguments but empty=change", "a=1)");
@@ -282,20 +285,91 @@ TEST_F(Operations, RefuseArguments) {
     expect_refused("email(local=mask(first=1))", "local is mask or hmac(KEY)", "local=mask(first=1))");
     expect_refused("date(week)", "a date is cut to year, month or day", "week)");
     for (const char* width : {"0", "0.0", "x", "-1", "1.", ".5", "1.2.3", "1234567890123456789", "1e3"}) {
-        expect_refused("bucket(" + std::string(width) + ")",
-                       "the width is a decimal number above 0 of at most 18 digits", std::string(width) + ")");
+        for (const std::string name : {"bucket", "round"}) {
+            const bool is_zero = width[0] == '0';
+            expect_refused(
+                name + "(" + width + ")",
+                is_zero ? "the width is above 0" : "expected a decimal number of at most 18 digits, without a sign",
+                std::string(width) + ")");
+        }
+    }
+    expect_refused("top(-1)", "expected a decimal number of at most 18 digits, without a sign", "-1)");
+    expect_refused("hmac(pii, prefix)", "prefix needs version=2", "hmac(pii, prefix)");
+    expect_refused("hmac(pii, version=3)", "version is a number from 1 to 2", "version=3)");
+    expect_refused("form(other)", "there is no key with the name \"other\"; give it by --key other=file:PATH",
+                   "other)");
+    expect_refused("noise(pii, by=a)", "noise needs sd=NUMBER, the standard deviation", "noise(pii, by=a)");
+    expect_refused("noise(pii, sd=1)", "noise needs by=COLUMN, which tells records apart", "noise(pii, sd=1)");
+    expect_refused("shift-date(pii)", "shift-date needs by=COLUMN, the column that says whose date it is",
+                   "shift-date(pii)");
+    expect_refused("pick(pii)", "pick needs the name of a file: pick(KEY, FILE, context=TEXT)", "pick(pii)");
+}
+
+TEST_F(Operations, Round) {
+    const std::vector<std::array<const char*, 3>> cases = {{"10", "44", "40"},
+                                                           {"10", "45", "50"},
+                                                           {"10", "-45", "-50"},
+                                                           {"10", "44.999", "40"},
+                                                           {"10", "4", "0"},
+                                                           {"10", "-4", "0"},
+                                                           {"7", "3", "0"},
+                                                           {"7", "3.5", "7"},
+                                                           {"7", "3.49", "0"},
+                                                           {"0.5", "0.25", "0.5"},
+                                                           {"0.5", "-0.249", "0.0"},
+                                                           {"0.25", "+1.375", "1.50"},
+                                                           {"1", "0.5", "1"},
+                                                           {"1", "00012", "12"},
+                                                           {"3.0", "4.5", "6.0"},
+                                                           {"100.00", "50", "100.00"},
+                                                           {"1", "999999999999999999", "999999999999999999"},
+                                                           {"1", "1000000000000000000", kNull},
+                                                           {"2", "999999999999999999", "1000000000000000000"},
+                                                           {"0.1", "99999999999999999.95", "100000000000000000.0"},
+                                                           {"1", "", kNull},
+                                                           {"1", "1.", kNull},
+                                                           {"1", "x", kNull},
+                                                           {"1", "1e3", kNull}};
+    for (const auto& [width, value, expected] : cases) {
+        EXPECT_EQ(apply("round(" + std::string(width) + ")", value), expected) << width << ' ' << value;
+    }
+}
+
+TEST_F(Operations, Top) {
+    const std::vector<std::array<const char*, 3>> cases = {
+        {"90", "89", "89"},
+        {"90", "90", "90"},
+        {"90", "91", "90"},
+        {"90", "90.0001", "90"},
+        {"90", "-1000", "-1000"},
+        {"90", "+91", "90"},
+        {"90", "0089", "0089"},
+        {"90", "x", kNull},
+        {"7.50", "7.5", "7.5"},
+        {"7.50", "7.501", "7.50"},
+        {"0", "-0.1", "-0.1"},
+        {"0", "0.1", "0"},
+        {"90", "123456789012345678901234567890", "90"},
+        {"90", "-123456789012345678901234567890", "-123456789012345678901234567890"},
+        {"999999999999999999", "999999999999999999.5", "999999999999999999"},
+        {"90", "9 1", kNull}};
+    for (const auto& [limit, value, expected] : cases) {
+        EXPECT_EQ(apply("top(" + std::string(limit) + ")", value), expected) << limit << ' ' << value;
     }
 }
 
 TEST(KeyUses, EqualUsesAreOne) {
     KeyUses uses({"a", "b"});
-    EXPECT_EQ(uses.add("b", ""), 0U);
-    EXPECT_EQ(uses.add("a", ""), 1U);
-    EXPECT_EQ(uses.add("b", "x"), 2U);
-    EXPECT_EQ(uses.add("b", ""), 0U);
-    EXPECT_EQ(uses.add("b", "x"), 2U);
-    EXPECT_EQ(uses.add("c", ""), std::nullopt);
+    EXPECT_EQ(uses.add({"b", ""}), 0U);
+    EXPECT_EQ(uses.add({"a", ""}), 1U);
+    EXPECT_EQ(uses.add({"b", "x"}), 2U);
+    EXPECT_EQ(uses.add({"b", ""}), 0U);
+    EXPECT_EQ(uses.add({"b", "x"}), 2U);
+    EXPECT_EQ(uses.add({"c", ""}), std::nullopt);
     EXPECT_EQ(uses.uses().size(), 3U);
+    EXPECT_EQ(uses.add({"a", "", "cleave 2 hmac"}), 3U);
+    EXPECT_EQ(uses.add_cipher({"a", "", "cleave 2 hmac"}), 0U);
+    EXPECT_EQ(uses.add_cipher({"c", ""}), std::nullopt);
 }
 
 // Random values from the bytes that are significant to the operation.

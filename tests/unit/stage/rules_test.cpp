@@ -117,7 +117,11 @@ TEST(RuleParser, SaysWhereARuleIsWrong) {
     expect_bad_rule("a: null(=x)", 8, "expected an argument");
     expect_bad_rule("a: null(x==y)", 10, "expected a value");
     expect_bad_rule("a: null(\"x\"=y)", 11, "expected ',' or ')'");
-    expect_bad_rule("a: null(x=#1)", 10, "expected a value");
+    expect_bad_rule("a: null(x=#1)", 8, "null takes no arguments");
+    expect_bad_rule("a: mask(char=#1)", 8, "a text that begins with # needs quotes");
+    expect_bad_rule("a: mask(char=#1-#2)", 13, "this is more than one column");
+    expect_bad_rule("a: noise(pii, sd=1, by=#6)", 20, "there is no column #6");
+    expect_bad_rule("a: noise(pii, sd=1, by=x)", 20, "there is no column");
     expect_bad_rule("a: mask(first=1,first=1)", 16, "first is given twice");
     expect_bad_rule("a: fixed(\"x)", 9, "not closed");
     expect_bad_rule("a: null)", 7, "expected 'if' or the end");

@@ -84,17 +84,22 @@ std::optional<std::string> applied(const Operation& operation, std::string_view 
     return std::visit(
         [&](const auto& chosen) -> std::optional<std::string> {
             constexpr std::uint8_t kUntouched = 0xA5;
-            const std::uint64_t bound = chosen.bound(value.size);
-            const std::uint64_t size = chosen.measure(value, hasher);
-            std::vector<std::uint8_t> out(bound + 16, kUntouched);
-            EXPECT_EQ(chosen.write(value, out.data(), hasher), size);
-            const std::uint64_t written = size == kBecomesNull ? 0 : size;
-            EXPECT_LE(written, bound);
-            if (written > bound) return std::nullopt;
-            EXPECT_TRUE(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(written), out.end(),
-                                    [](std::uint8_t byte) { return byte == kUntouched; }));
-            if (size == kBecomesNull) return std::nullopt;
-            return std::string(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written));
+            if constexpr (std::is_base_of_v<CpuOperation, std::remove_cvref_t<decltype(chosen)>>) {
+                ADD_FAILURE() << "not an operation for a value alone";
+                return std::nullopt;
+            } else {
+                const std::uint64_t bound = chosen.bound(value.size);
+                const std::uint64_t size = chosen.measure(value, hasher);
+                std::vector<std::uint8_t> out(bound + 16, kUntouched);
+                EXPECT_EQ(chosen.write(value, out.data(), hasher), size);
+                const std::uint64_t written = size == kBecomesNull ? 0 : size;
+                EXPECT_LE(written, bound);
+                if (written > bound) return std::nullopt;
+                EXPECT_TRUE(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(written), out.end(),
+                                        [](std::uint8_t byte) { return byte == kUntouched; }));
+                if (size == kBecomesNull) return std::nullopt;
+                return std::string(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written));
+            }
         },
         operation);
 }
