@@ -5,6 +5,8 @@
 //   StageWorker  measures and writes blocks of records; one per thread
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +31,10 @@ enum class DefaultAction : std::uint8_t {
     kDrop,
     kFail,  // fail if there is such a column
 };
+
+// What must not appear in a column that stays. src/stage/forbidden/forbidden.h says exactly what is found.
+enum class ForbiddenKind : std::uint8_t { kEmail, kCard, kIban, kPhone, kIp, kDate, kSecret };
+inline constexpr std::size_t kForbiddenKinds = 7;
 
 // Text that the user gave: a rule, a list of columns, or a line of a rules file.
 struct RuleText {
@@ -59,9 +65,8 @@ struct StageOptions {
     std::optional<DefaultAction> default_action = {};
     std::vector<RuleFile> files = {};                    // those that the rules name; see files_of_rules()
     std::string null_token = {};                         // written, without quotes, for a value that becomes null
-    bool forbid_mail = false;                            // fail at an email address in a column that stays
-    bool forbid_card = false;                            // fail at a card number in a column that stays
-    bool only_counts_forbidden = false;                  // only count email addresses and card numbers, and do not fail
+    std::vector<ForbiddenKind> forbid = {};              // fail at one of these in a column that stays
+    bool only_counts_forbidden = false;                  // only count them, and do not fail
     std::uint64_t max_record = std::uint64_t{16} << 20;  // fail at a longer record; 1 .. kMaxRecordLimit
     // Naming columns by number requires both that the user gave the delimiter and that the user said whether there is a
     // header. If a guess were wrong, a number would mean a different column.
@@ -73,7 +78,7 @@ struct StageOptions {
     bool is_escape_given = false;
 
     // Whether there is anything to do.
-    bool is_empty() const { return !select && rules.empty() && !default_action && !forbid_mail && !forbid_card; }
+    bool is_empty() const { return !select && rules.empty() && !default_action && forbid.empty(); }
 };
 
 // What a rule did, and how often. `seen` is the sum of the other members.
@@ -91,8 +96,7 @@ struct StageCounts {
     std::vector<RuleCounts> rules;  // in the order of Stage::rules()
     std::uint64_t records = 0;      // not counting the header, but including empty ones
     std::uint64_t empty_records = 0;
-    std::uint64_t mail_addresses = 0;
-    std::uint64_t card_numbers = 0;
+    std::array<std::uint64_t, kForbiddenKinds> forbidden = {};  // values with each ForbiddenKind
 
     StageCounts& operator+=(const StageCounts& other);
 };

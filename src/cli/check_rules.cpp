@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "formats/stage_report.h"
 #include "lane/record_lane.h"
 #include "lane/rewriting.h"
+#include "stage/forbidden/forbidden.h"
 #include "stage/rules.h"
 #include "write/lone_file.h"
 
@@ -46,10 +48,10 @@ void print_counts(const Context& context, const Rewriting& rewriting, const Stag
                   printable(formatted("{}", fmt::join(rules[i].columns, ", "))), rules[i].operation,
                   counts_text(counts.rules[i]));
     }
-    if (counts.mail_addresses > 0)
-        out.print("  forbidden: {} with an email address\n", numbered(counts.mail_addresses, "value"));
-    if (counts.card_numbers > 0)
-        out.print("  forbidden: {} with a card number\n", numbered(counts.card_numbers, "value"));
+    for (std::size_t i = 0; i < kForbiddenKinds; ++i) {
+        if (counts.forbidden[i] == 0) continue;
+        out.print("  forbidden: {} with {}\n", numbered(counts.forbidden[i], "value"), kForbiddenTable[i].phrase);
+    }
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     if (report) report->publish(stage_report(rewriting.stage(), counts, facts, 0));
     out.flush();
     if (report) report->commit();
-    return counts.mail_addresses + counts.card_numbers == 0;
+    return std::ranges::all_of(counts.forbidden, [](std::uint64_t count) { return count == 0; });
 }
 
 void print_columns(const Context& context, OpenInput& opened, StandardOutput& out) {

@@ -31,7 +31,10 @@ inline constexpr Choice<DefaultAction> kDefaultActions[] = {{"keep", DefaultActi
                                                             {"null", DefaultAction::kNull},
                                                             {"drop", DefaultAction::kDrop},
                                                             {"fail", DefaultAction::kFail}};
-inline constexpr Choice<bool> kForbidden[] = {{"email", true}, {"card", false}};  // true for email
+inline constexpr Choice<ForbiddenKind> kForbidden[] = {
+    {"email", ForbiddenKind::kEmail},  {"card", ForbiddenKind::kCard}, {"iban", ForbiddenKind::kIban},
+    {"phone", ForbiddenKind::kPhone},  {"ip", ForbiddenKind::kIp},     {"date", ForbiddenKind::kDate},
+    {"secret", ForbiddenKind::kSecret}};
 inline constexpr Choice<bool> kSpools[] = {{"plain", true}};
 inline constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ void take_rules(const Given& given, StageOptions& options) {
     if (const std::string* token = given.text("redact-null")) options.null_token = *token;
     for (const std::string& kind : given.all("forbid")) {
         const std::string known = kind == "mail" ? "email" : kind;  // an older name
-        (parse_choice("--forbid", known, kForbidden) ? options.forbid_mail : options.forbid_card) = true;
+        const ForbiddenKind chosen = parse_choice("--forbid", known, kForbidden);
+        if (std::ranges::find(options.forbid, chosen) == options.forbid.end()) options.forbid.push_back(chosen);
     }
     if (const auto size = given.size("max-record")) {
         if (*size < 1 || *size > kMaxRecordLimit) {

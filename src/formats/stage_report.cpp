@@ -1,6 +1,8 @@
 #include "formats/stage_report.h"
 
 #include "base/json.h"
+#include "stage/forbidden/forbidden.h"
+#include "stage/program.h"
 
 namespace cleave {
 namespace {
@@ -42,8 +44,13 @@ std::string stage_report(const Stage& stage, const StageCounts& counts, const In
     json["records"] = counts.records;
     json["empty_records"] = counts.empty_records;
     Json& forbidden = json["forbidden"];
-    forbidden["mail"] = counts.mail_addresses;
-    forbidden["card"] = counts.card_numbers;
+    const auto count_of = [&](ForbiddenKind kind) { return counts.forbidden[static_cast<std::size_t>(kind)]; };
+    forbidden["mail"] = count_of(ForbiddenKind::kEmail);  // an older name; these two are always there
+    forbidden["card"] = count_of(ForbiddenKind::kCard);
+    for (const ForbiddenKind kind : stage.program().forbid) {
+        if (kind != ForbiddenKind::kEmail && kind != ForbiddenKind::kCard)
+            forbidden[row_of(kind).name] = count_of(kind);
+    }
     json["pieces"] = pieces;
     return json.text() + "\n";
 }

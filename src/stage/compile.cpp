@@ -8,7 +8,7 @@
 #include "cleave/stage.h"
 #include "stage/ambiguous.h"
 #include "stage/flatten.h"
-#include "stage/forbidden.h"
+#include "stage/forbidden/forbidden.h"
 #include "stage/keys.h"
 #include "stage/mac.h"
 #include "stage/program.h"
@@ -124,7 +124,7 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
 bool has_forbidden_name(const InputColumns& columns, const StageOptions& options) {
     return std::ranges::any_of(columns.names, [&](const std::string& name) {
         const Value value{reinterpret_cast<const std::uint8_t*>(name.data()), name.size()};
-        return (options.forbid_mail && has_mail_address(value)) || (options.forbid_card && has_card_number(value));
+        return std::ranges::any_of(options.forbid, [&](ForbiddenKind kind) { return row_of(kind).is_in(value); });
     });
 }
 
@@ -169,15 +169,14 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     auto program = std::make_shared<Program>(dialect);
     program->column_count = columns.count;
     program->rules = std::move(rules);
-    program->forbid_mail = options.forbid_mail;
-    program->forbid_card = options.forbid_card;
+    program->forbid = options.forbid;
     program->only_counts_forbidden = options.only_counts_forbidden;
     program->refuses_backslash = refuses_backslash;
     program->null_token = options.null_token;
     program->max_record = options.max_record;
     program->uses = std::move(uses);
     program->keys = keys;
-    if (options.forbid_mail || options.forbid_card) program->watched = program->rules.selected;
+    if (!options.forbid.empty()) program->watched = program->rules.selected;
     for (const auto& used : {program->uses.uses(), program->uses.ciphers()}) {
         for (const KeyUses::Use& use : used) {
             const std::pair<std::string, std::string> one(use.key, keys->id(use.key));

@@ -18,8 +18,8 @@ std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const
                                   std::span<const FlatPart> header_parts);
 
 // The same with key states, in memory for secrets. Returns std::nullopt if only the CPU can run the rules: if the
-// dialect has escapes, or quotes that open anywhere in a field; if values are searched (StageOptions::forbid_mail and
-// forbid_card); if a rule has a CpuOperation; or if the stage comes from with_keys(). Throws SystemError if memory cannot be locked.
+// dialect has escapes, or quotes that open anywhere in a field; if values are searched (StageOptions::forbid); if a
+// rule has a CpuOperation; or if the stage comes from with_keys(). Throws SystemError if memory cannot be locked.
 std::optional<SecretMemory> flat_for_device(const Stage& stage);
 
 }  // namespace cleave

@@ -25,11 +25,10 @@ struct Stage::Program {
     RuleSet rules;
     std::vector<std::uint8_t> flat_bytes;  // see stage/flatten.h
     std::size_t key_count = 0;             // number of columns given to with_keys()
-    // The columns of the output if StageOptions::forbid_mail or forbid_card is set, otherwise none. Their values are
-    // searched if they stay as they are.
+    // The columns of the output if StageOptions::forbid is not empty, otherwise none. Their values are searched if they
+    // stay as they are.
     std::vector<std::size_t> watched;
-    bool forbid_mail = false;
-    bool forbid_card = false;
+    std::vector<ForbiddenKind> forbid;
     bool only_counts_forbidden = false;
     bool refuses_backslash = false;  // before a quote in a quoted field: see StageOptions::is_escape_given
     std::string null_token;

@@ -14,7 +14,7 @@
 #include "memory/value_buffer.h"
 #include "scan/walker.h"
 #include "stage/ambiguous.h"
-#include "stage/forbidden.h"
+#include "stage/forbidden/forbidden.h"
 #include "stage/operation_context.h"
 #include "stage/program.h"
 #include "stage/record.h"
@@ -50,8 +50,7 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
     for (std::size_t i = 0; i < other.rules.size(); ++i) rules[i] += other.rules[i];
     records += other.records;
     empty_records += other.empty_records;
-    mail_addresses += other.mail_addresses;
-    card_numbers += other.card_numbers;
+    for (std::size_t i = 0; i < forbidden.size(); ++i) forbidden[i] += other.forbidden[i];
     return *this;
 }
 
@@ -265,12 +264,12 @@ void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
 // The forbidden thing that the field contains, for a message; "" if there is none or if it is only counted.
 std::string_view StageWorker::State::forbidden_in(const BlockRecord& record, const FieldSpan& field) {
     const Value found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
-    const bool is_mail = rules.forbid_mail && has_mail_address(found);
-    const bool is_card = rules.forbid_card && has_card_number(found);
-    counts.mail_addresses += is_mail ? 1 : 0;
-    counts.card_numbers += is_card ? 1 : 0;
-    if ((!is_mail && !is_card) || rules.only_counts_forbidden) return "";
-    return is_mail ? "an email address" : "a card number";
+    for (const ForbiddenKind kind : rules.forbid) {
+        if (!row_of(kind).is_in(found)) continue;
+        ++counts.forbidden[static_cast<std::size_t>(kind)];
+        if (!rules.only_counts_forbidden) return row_of(kind).phrase;
+    }
+    return "";
 }
 
 StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)

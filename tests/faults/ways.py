@@ -199,9 +199,15 @@ def card_number(chance):
 
 
 def forbidden(case):
-    """--forbid finds an address or a card number in a column that stays, or in the header: 3."""
+    """--forbid finds something in a column that stays, or in the header: 3."""
     chance, secret = case.chance, case.secret()
-    if flip(case):
+    if flip(case, 0.3):
+        kind, text = chance.choice((
+            (b"iban", b"GB29 NWBK 6016 1331 9268 19"), (b"iban", b"de89370400440532013000"),
+            (b"phone", b"+43 (1) 234-56.78"), (b"ip", b"10.0.0.1:80"), (b"ip", b"2001:db8::1"), (b"date", b"17.5.1980"),
+            (b"date", b"1980-05-17T10:20"), (b"secret", b"AKIAABCDEFGH01234567")))
+        text = secret + b" " + text
+    elif flip(case):
         kind = b"mail"
         domain = chance.choice(("x.example", "b\u00fccher.example", "[192.0.2.1]", "a.b\u00fc.example",
                                 "\u4f8b.example"))

@@ -224,7 +224,7 @@ Case make_case(Choices& choices) {
     reference.forbids_mail = choices.one_in(4);
     made.options.null_token = reference.null_token;
     made.options.max_record = std::min(reference.max_record, kMaxRecordLimit);
-    made.options.forbid_mail = reference.forbids_mail;
+    if (reference.forbids_mail) made.options.forbid = {ForbiddenKind::kEmail};
     made.options.is_escape_given = true;  // the reference knows only one reading
     return made;
 }

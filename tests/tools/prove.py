@@ -65,7 +65,8 @@ PARTS = {
                    "release asan", """
         tests/references/stages/compare.py {release} --count 100000 --jobs {jobs} --seed {first}
         tests/references/stages/compare.py {asan} --count 5000 --jobs {jobs} --seed {middle}
-        tests/references/stages/real_files.py {release} --seed {first}"""),
+        tests/references/stages/real_files.py {release} --seed {first}
+        tests/references/stages/forbidden.py {release} --count 100000 --seed {first}"""),
     "by_value": Part("--by beside an oracle: 100,000 random files, a million values, and all that can fail",
                      "release asan", """
         tests/references/byvalue/run.py {release} --count 100000 --jobs {jobs} --seed {first}

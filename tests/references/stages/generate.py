@@ -217,6 +217,16 @@ def make_value(kind, random_):
     if kind == "card":
         return random_.choice([b"4111111111111111", b"4111 1111 1111 1111", b"4111111111111112",
                                b"x 5500-0000-0000-0004."])
+    if kind == "tripwire":
+        text = random_.choice([b"GB29 NWBK 6016 1331 9268 19", b"at611904300234573201", b"DE89370400440532013000",
+                               b"+43 (1) 234-56.78", b"+1 555 010 9999", b"10.0.0.1", b"2001:db8::1", b"::ffff:10.0.0.1",
+                               b"1:2:3:4:5:6:7:8", b"1980-05-17", b"17.5.1980", b"05/17/1980", b"AKIAABCDEFGH01234567",
+                               b"ghp_" + b"aB3" * 12, b"-----BEGIN RSA PRIVATE KEY-----"])
+        for _ in range(random_.choice([0, 0, 1, 1, 2])):
+            at = random_.randrange(len(text) + 1)
+            text = text[:at] + random_.choice([b"", b"1", b"x", b" ", b".", b":", b"-", b"+", b"(", "\u00a0".encode()]) + \
+                text[at + random_.randrange(2):]
+        return random_.choice([b"", b"", b"to ", b"x", b"7", b"("]) + text + random_.choice([b"", b"", b".", b" x", b":"])
     return SECRET + b"%010x" % random_.getrandbits(40)
 
 
@@ -247,7 +257,7 @@ def make_file(case, random_):
             free = [name for name in NAMES if name not in names]
             names.append(random_.choice(free))
     kinds = random_.choices(["id", "name", "mail", "date", "number", "text", "broken", "flag", "secret", "card",
-                             "day", "token"], [3, 4, 4, 4, 4, 5, 3, 3, 5, 1, 2, 1], k=count)
+                             "day", "token", "tripwire"], [3, 4, 4, 4, 4, 5, 3, 3, 5, 1, 2, 1, 1], k=count)
     if random_.random() < 0.85:
         kinds = ["id" if kind == "card" else kind for kind in kinds]
     case.kinds = kinds
@@ -541,8 +551,8 @@ def make_stages(case, names, random_):
         case.select = make_select(places, names, count, random_)
     if random_.random() < 0.3:
         case.null_token = random_.choice([b"NULL", b"\\N", b"-", b"NULL", b"n/a"])
-    if random_.random() < 0.06:
-        case.forbid = [random_.choice(["mail", "card"])]
+    if random_.random() < 0.1:
+        case.forbid = random_.sample(sorted(operations.FORBIDDEN), random_.choice([1, 1, 1, 2]))
     if not rules and case.select is None and not case.forbid:
         case.select = b"*"
     if random_.random() < 0.07:

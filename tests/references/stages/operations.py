@@ -3,6 +3,7 @@ import base64
 import datetime
 import hashlib
 import hmac
+import ipaddress
 import re
 import sys
 from fractions import Fraction
@@ -341,6 +342,72 @@ def has_mail(value):
     return MAIL.search(value) is not None
 
 
+SEPARATOR = b"(?:[ \\t./-]|\xc2[\xa0\xad]|\xe2\x80[\x90-\x95\xaf]|\xe2\x88\x92)"
+WORD = rb"[0-9A-Za-z]"
+IBAN_SIZES = {b"AT": 20, b"BE": 16, b"DE": 22, b"FR": 27, b"GB": 22, b"NO": 15}   # those that are generated
+
+
+def has_iban(value):
+    for start in re.finditer(rb"(?=(?<![0-9A-Za-z])([A-Za-z])" + SEPARATOR + rb"?([A-Za-z]))", value):
+        size = IBAN_SIZES.get((start.group(1) + start.group(2)).upper(), 0)
+        if not size:
+            continue
+        found = re.compile(WORD + b"(?:" + SEPARATOR + b"?" + WORD + b"){%d}(?!%s)" % (size - 1, WORD)).match(
+            value, start.start())
+        # A separator that is followed by another character is always skipped, so there is only one match.
+        text = re.sub(SEPARATOR, b"", found.group()).upper() if found else b""
+        if re.match(rb"[A-Z]{2}[0-9]{2}", text):
+            number = "".join(str(int(chr(byte), 36)) for byte in text[4:] + text[:4])
+            if int(number) % 97 == 1:
+                return True
+    return False
+
+
+def has_phone(value):
+    between = b"(?:" + SEPARATOR + rb"|[()]){0,2}"
+    return re.search(rb"(?<![0-9A-Za-z+])\+[1-9](?:" + between + rb"[0-9]){6,14}(?![0-9])", value) is not None
+
+
+def has_ip(value):
+    for run in re.finditer(rb"(?<![0-9A-Za-z.:])[0-9A-Fa-f.:]+(?![0-9A-Za-z])", value):
+        text = run.group().decode()
+        if run.end() < len(value) and value[run.end():run.end() + 1] in (b".", b":"):
+            continue
+        candidates = [text]
+        if text.endswith(".") or (text.endswith(":") and not text.endswith("::")):
+            candidates.append(text[:-1])
+        for candidate in candidates:
+            address, colon, _ = candidate.partition(":")
+            for one in (candidate, address if colon and "." in address else candidate):
+                try:
+                    ipaddress.ip_address(one)
+                    if one != "::":
+                        return True
+                except ValueError:
+                    pass
+    return False
+
+
+def has_date(value):
+    for found in re.finditer(rb"(?=(?<![0-9A-Za-z])([0-9]{1,4})([./-])([0-9]{1,2})\2([0-9]{1,4})(?![0-9A-SU-Za-z]))", value):
+        first, _, second, third = found.groups()
+        if len(first) == 4 and len(third) <= 2:
+            days = [(first, second, third)]
+        elif len(third) == 4 and len(first) <= 2:
+            days = [(third, second, first), (third, first, second)]
+        else:
+            continue
+        if any(1900 <= int(year) <= 2099 and is_day(int(year), int(month), int(day)) for year, month, day in days):
+            return True
+    return False
+
+
+def has_secret(value):
+    """The few that are generated."""
+    return re.search(rb"(?<![0-9A-Za-z_])(?:AKIA[A-Z0-9]{16}(?![A-Z0-9])|ghp_[A-Za-z0-9]{36}(?![A-Za-z0-9]))"
+                     rb"|-----BEGIN .{0,24}PRIVATE KEY-----", value, re.DOTALL) is not None
+
+
 def luhn(digits):
     total = 0
     for place, digit in enumerate(reversed(digits)):
@@ -367,3 +434,7 @@ def has_card(value):
             at += max((len(sign) for sign in BETWEEN_DIGITS if value.startswith(sign, at) and is_digit(at + len(sign))),
                       default=0)
     return False
+
+
+FORBIDDEN = {"mail": has_mail, "card": has_card, "iban": has_iban, "phone": has_phone, "ip": has_ip, "date": has_date,
+             "secret": has_secret}

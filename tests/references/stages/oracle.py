@@ -254,8 +254,8 @@ def look_for_forbidden(header, bound, forbid, result):
     """Looks for forbidden text in the header cells that stay."""
     for place in bound.order:
         value = header.fields[place].value
-        if ("mail" in forbid and operations.has_mail(value)) or ("card" in forbid and operations.has_card(value)):
-            result.refusal = Refusal(3, "a mail address or a card number in the header")
+        if any(operations.FORBIDDEN[kind](value) for kind in forbid):
+            result.refusal = Refusal(3, "something forbidden in the header")
 
 
 def join(raws, record, dialect):
@@ -279,10 +279,8 @@ def write_record(record, bound, dialect, data, null_token, forbid, result):
         field = record.fields[place]
         new, was_changed = change(place, record, bound, dialect, null_token)
         if not was_changed:
-            if "mail" in forbid and operations.has_mail(field.value):
-                result.refusal = Refusal(3, "a mail address in a kept column")
-            if "card" in forbid and operations.has_card(field.value):
-                result.refusal = Refusal(3, "a card number in a kept column")
+            if any(operations.FORBIDDEN[kind](field.value) for kind in forbid):
+                result.refusal = Refusal(3, "something forbidden in a kept column")
         raws.append(new)
     if record.is_empty and raws == [b""]:
         return write_plain(record, data)

@@ -1,5 +1,5 @@
-// Text that looks like an email address or a card number: examples written by hand, and random texts compared with
-// regular expressions.
+// Text that looks like something that must not get out: examples written by hand, and random texts compared with
+// regular expressions. tests/references/stages compares the command with an oracle.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "guarded_memory.h"
 #include "inputs.h"
-#include "stage/forbidden.h"
+#include "stage/forbidden/forbidden.h"
 
 namespace cleave::test {
 namespace {
@@ -99,6 +99,80 @@ TEST(Forbidden, CardNumbers) {
         }
         ASSERT_EQ(has_card(text), has_card_by_parts(text)) << shown(text);
     }
+}
+
+void expect_found(bool (*look)(Value) noexcept, std::initializer_list<const char*> texts) {
+    for (const char* text : texts) EXPECT_TRUE(found_in(text, look)) << text;
+}
+void expect_not_found(bool (*look)(Value) noexcept, std::initializer_list<const char*> texts) {
+    for (const char* text : texts) EXPECT_FALSE(found_in(text, look)) << text;
+}
+
+TEST(Forbidden, AccountNumbers) {
+    // The examples of the registry of ISO 13616.
+    expect_found(has_iban, {"GB29 NWBK 6016 1331 9268 19", "GB29NWBK60161331926819", "at611904300234573201",
+                            "pay to DE89 3704 0044 0532 0130 00.", "FR14-2004-1010-0505-0001-3M02-606",
+                            "NO93\u00A08601\u00A01117\u00A0947", "(MT84MALT011000012345MTLCAST001S)",
+                            "IBAN:BE68539007547034,", "x DE89370400440532013000 7"});
+    expect_not_found(has_iban, {"", "GB29", "GB29 NWBK 6016 1331 9268 18", "GB28NWBK60161331926819",
+                                "XX29NWBK60161331926819", "xGB29NWBK60161331926819", "GB29NWBK60161331926819x",
+                                "1GB29NWBK60161331926819", "GB29  NWBK60161331926819", "GB29NWBK6016133192681",
+                                "GBB9NWBK60161331926819", "G229NWBK60161331926819"});
+}
+
+TEST(Forbidden, PhoneNumbers) {
+    expect_found(has_phone_number, {"+43123456", "+1234567", "call +43 (1) 234-56.78!", "+1 (555) 010-9999",
+                                    "+442071838750", "(+49/30) 1234567", "+43\u00A01\u00A0234\u201156",
+                                    "+123456789012345", "x +4312345678x", "1 + +43123456"});
+    expect_not_found(has_phone_number,
+                     {"", "+", "+123456", "43123456", "+0123456789", "++43123456", "a+43123456", "1+43123456",
+                      "+43 1  x 23456", "+1234567890123456", "+43--- 123456", "+ 43123456"});
+}
+
+TEST(Forbidden, IpAddresses) {
+    expect_found(has_ip_address,
+                 {"192.0.2.1", "from 10.0.0.255.", "10.0.0.1:8080", "10.0.0.0/8", "::1", "2001:db8::1",
+                  "[2001:db8::1]:443", "1:2:3:4:5:6:7:8", "::ffff:192.0.2.1", "fe80::1%eth0", "1::", "a 0.0.0.0 b",
+                  "1:2:3:4:5:6:10.0.0.1", "to ::1:", "x=10.0.0.1;", "1::2:", "10.0.0.1::"});
+    expect_not_found(has_ip_address,
+                     {"", "1.2.3", "1.2.3.4.5", "256.0.0.1", "01.2.3.4", "1.2.3.4x", "x1.2.3.4", "12:34:56",
+                      "::", "std::string", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::1",
+                      "1:2:3:4:5:6:7:8::", "1..2.3.4", "1.2.3.4.example", "1.2.3.4..", "1::2:3::"});
+}
+
+TEST(Forbidden, Days) {
+    expect_found(has_day, {"1980-05-17", "born 17.5.1980.", "05/17/1980", "17/05/1980", "1980/5/7", "2024-02-29T10:20",
+                           "2099-12-31", "1900-01-01", "(1.1.2000)", "x 31-12-1999 y"});
+    expect_not_found(has_day, {"", "1980-13-01", "1980-02-30", "1899-12-31", "2100-01-01", "17.5.80", "1980-05",
+                               "1980-05/17", "x1980-05-17", "1980-05-17x", "11980-05-17", "1980-005-17", "1980-05-171",
+                               "31.31.1999", "1980 05 17", "0.5.1980", "19800517"});
+}
+
+TEST(Forbidden, Secrets) {
+    const std::string word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    const std::string more = word + word;
+    const auto found = [](const std::string& text) { return found_in(text, has_secret); };
+    EXPECT_TRUE(found("AKIA" + std::string("ABCDEFGH01234567")));
+    EXPECT_TRUE(found("id=ASIA" + std::string("ABCDEFGH01234567") + ","));
+    EXPECT_TRUE(found("ghp_" + word.substr(0, 36)));
+    EXPECT_TRUE(found("key hf_" + word.substr(0, 34) + "."));
+    EXPECT_TRUE(found("sk-ant-" + more.substr(0, 90)));
+    EXPECT_TRUE(found("Bearer eyJ" + more.substr(0, 30) + "." + more.substr(0, 40)));
+    EXPECT_TRUE(found("SG." + more.substr(0, 22) + "." + more.substr(0, 43)));
+    EXPECT_TRUE(found("-----BEGIN RSA PRIVATE KEY-----\nMIIE"));
+    EXPECT_TRUE(found("x-----BEGIN PRIVATE KEY-----"));
+    EXPECT_TRUE(found("-----BEGIN X-----BEGIN OPENSSH PRIVATE KEY-----"));
+    EXPECT_FALSE(found("AKIA" + std::string("ABCDEFGH0123456")));
+    EXPECT_FALSE(found("AKIA" + std::string("ABCDEFGH012345678")));
+    EXPECT_FALSE(found("xAKIA" + std::string("ABCDEFGH01234567")));
+    EXPECT_FALSE(found("AKIA" + std::string("abcdefgh01234567")));
+    EXPECT_FALSE(found("ghp_" + word.substr(0, 35)));
+    EXPECT_FALSE(found("ghp_" + word.substr(0, 37)));
+    EXPECT_FALSE(found("my_ghp_" + word.substr(0, 36)));
+    EXPECT_FALSE(found("-----BEGIN CERTIFICATE-----"));
+    EXPECT_FALSE(found("-----BEGIN A VERY LONG KIND OF THING PRIVATE KEY-----"));
+    EXPECT_FALSE(found(more));
+    EXPECT_FALSE(found(""));
 }
 
 }  // namespace

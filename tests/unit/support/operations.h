@@ -16,8 +16,8 @@ namespace cleave::test {
 // are no escapes.
 OperationSyntax syntax_of(std::string_view text);
 
-// The value that the operation, which is no CpuOperation, produces; nothing for null. Expects measure() to give the exact size, the size to be
-// within bound(), and write() to write nothing past it.
+// The value that the operation, which is no CpuOperation, produces; nothing for null. Expects measure() to give the
+// exact size, the size to be within bound(), and write() to write nothing past it.
 std::optional<std::string> applied(const Operation& operation, std::string_view text, Hasher& hasher);
 
 // What an operation should produce, worked out slowly and simply, without the library.

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Compares what --forbid finds with the oracle, on random texts that nearly are, or are, of the kind.
+
+  forbidden.py CLEAVE [--count N] [--seed N]
+
+N texts for each kind. `check` counts the values in which it finds something.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import operations  # noqa: E402
+
+SEEDS = {
+    "mail": [b"ann@example.org", b"\"a b\"@x.example", b"a@[192.0.2.1]", "ä@bü.example".encode()],
+    "card": [b"4111111111111111", b"4111 1111 1111 1111", b"378282246310005", b"5500-0000-0000-0004"],
+    "iban": [b"GB29 NWBK 6016 1331 9268 19", b"at611904300234573201", b"DE89370400440532013000", b"NO9386011117947",
+             b"FR14-2004-1010-0505-0001-3M02-606", "BE68\u00a05390\u00a00754\u00a07034".encode()],
+    "phone": [b"+43 (1) 234-56.78", b"+15550109999", b"+(49)/30 1234567", b"+4912345"],
+    "ip": [b"10.0.0.1", b"192.168.255.1:80", b"2001:db8::1", b"::ffff:10.0.0.1", b"1:2:3:4:5:6:7:8", b"::1",
+           b"1:2:3:4:5:6:1.2.3.4", b"fe80::"],
+    "date": [b"1980-05-17", b"17.5.1980", b"05/17/1980", b"2024-02-29T10:20", b"29.2.2023", b"1.1.2000"],
+    "secret": [b"AKIAABCDEFGH01234567", b"ghp_" + b"aB3" * 12, b"-----BEGIN RSA PRIVATE KEY-----"],
+}
+PARTS = [b"", b"", b"0", b"1", b"9", b"a", b"F", b"x", b"T", b" ", b".", b":", b"-", b"/", b"+", b"(", b")", b"@", b"_", b"[",
+         "\u00a0".encode(), "\u2011".encode(), b"\xc3", b"\n", b"1.2", b"::"]
+CHUNK = 1000
+
+
+def make_text(kind, random_):
+    text = random_.choice(SEEDS[kind])
+    for _ in range(random_.choice([0, 1, 1, 2, 3])):
+        at = random_.randrange(len(text) + 1)
+        text = text[:at] + random_.choice(PARTS) + text[at + random_.choice([0, 0, 1, 2]):]
+    return random_.choice(PARTS) + text + random_.choice(PARTS)
+
+
+def count(cleave, kind, texts):
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(b"id,text\n" + b"".join(b'1,"%s"\n' % text.replace(b'"', b'""') for text in texts))
+        file.flush()
+        # Exit status 3 says that something was found.
+        run = subprocess.run([cleave, "check", "--json", "-d", ",", "--select", "text", "-e", "none", "--forbid", kind,
+                              file.name], capture_output=True, check=False)
+    if run.returncode not in (0, 3) or not run.stdout:
+        raise SystemExit("exit status %d: %r" % (run.returncode, run.stderr))
+    return json.loads(run.stdout)["forbidden"][kind]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cleave")
+    parser.add_argument("--count", type=int, default=20000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    differences = 0
+    for kind, look in operations.FORBIDDEN.items():
+        random_ = random.Random("%s %d" % (kind, options.seed))
+        texts = [make_text(kind, random_) for _ in range(options.count)]
+        found = 0
+        for at in range(0, len(texts), CHUNK):
+            chunk = texts[at:at + CHUNK]
+            expected = sum(map(look, chunk))
+            found += expected
+            if count(options.cleave, kind, chunk) == expected:
+                continue
+            for text in chunk:
+                if count(options.cleave, kind, [text]) != look(text) and differences < 20:
+                    differences += 1
+                    print("%s: %r: the oracle says %s" % (kind, text, look(text)))
+        share = found / len(texts)
+        print("%-6s %5.1f %% of the texts have it" % (kind, 100 * share))
+        if not 0.05 < share < 0.95:
+            differences += 1
+            print("too few or too many to be a test")
+    print("%d passed, %d failed" % (options.count * len(SEEDS) - differences, differences))
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
