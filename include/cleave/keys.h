@@ -30,6 +30,8 @@ public:
     //               environment at the same time.
     //   fd:N        A descriptor, 3 or above, checked like a file. It is read to its end, without a time limit, and
     //               closed.
+    // Each may be followed by @VERSION, a number from 1 to 999999999. For a file with older versions beside it, such as
+    // PATH.v1, this picks one of them; otherwise it is only recorded.
     // The keys of `given` are copied. No two keys may have the same name. Throws RuleError for a source or a key that
     // cannot be used, and SystemError, with the path, if a system call fails.
     explicit KeyRing(std::span<const std::string> sources, std::span<const NamedKey> given = {},
@@ -45,6 +47,9 @@ public:
     // 16 hex digits that tell keys apart without helping anyone to find one: the first 8 bytes of
     // HMAC(key, 0xFF "cleave key id 1"). Throws ArgumentError if no key has the name.
     const std::string& id(std::string_view name) const;
+
+    // The version that the source names; 0 if it names none. Throws ArgumentError if no key has the name.
+    std::uint64_t version(std::string_view name) const;
 
     // For the library only.
     struct Keys;

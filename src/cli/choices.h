@@ -35,6 +35,10 @@ inline constexpr Choice<ForbiddenKind> kForbidden[] = {
     {"email", ForbiddenKind::kEmail},  {"card", ForbiddenKind::kCard}, {"iban", ForbiddenKind::kIban},
     {"phone", ForbiddenKind::kPhone},  {"ip", ForbiddenKind::kIp},     {"date", ForbiddenKind::kDate},
     {"secret", ForbiddenKind::kSecret}};
+inline constexpr Choice<KeyCommand> kKeyCommands[] = {{"new", KeyCommand::kNew},
+                                                      {"rotate", KeyCommand::kRotate},
+                                                      {"list", KeyCommand::kList},
+                                                      {"check", KeyCommand::kCheck}};
 inline constexpr Choice<bool> kSpools[] = {{"plain", true}};
 inline constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 

@@ -79,7 +79,10 @@ constexpr std::array<VerbRow, kVerbCount> kRows = {{
      "turn range summaries into a plan",
      "pieces records balance header no-header quiet",
      {"plan -n 8 1.json 2.json >plan.json", "plan -l 1000 1.json 2.json >plan.json"}},
-    {"key new FILE", "make a key for tokens", "", {"key new shop.key                       fails if the file exists"}},
+    {"key new|rotate|list|check FILE",
+     "make a key for tokens, or look at one",
+     "",
+     {"key new shop.key                       fails if the file exists"}},
     {"info [options]",
      "describe this machine and its GPU",
      "device calibrate",
@@ -123,7 +126,7 @@ std::string usage(const VerbRow& row) { return formatted("cleave {}\n  {}\n", ro
 
 }  // namespace
 
-const char* verb_words(Verb verb) { return verb == Verb::kKey ? "new" : ""; }
+const char* verb_words(Verb verb) { return verb == Verb::kKey ? "new rotate list check" : ""; }
 
 const char* verb_summary(Verb verb) { return row_of(verb).summary; }
 

@@ -291,7 +291,7 @@ int run_verb(Context& context) {
             guard.conclude();
             return kDone;
         }
-        case Verb::kKey: make_key(context.arguments.key_file); return kDone;
+        case Verb::kKey: run_key(context.arguments); return kDone;
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kIndex:

@@ -245,8 +245,9 @@ HelpLevel help_level(const Given& given) {
 
 void take_key(const Given& given, Arguments& arguments) {
     const std::vector<std::string>& words = given.inputs();
-    if (words.empty() || words[0] != "new") throw UsageError("key needs a command: key new FILE");
-    if (words.size() != 2) throw UsageError("key new takes one FILE");
+    if (words.empty()) throw UsageError("key needs a command: new, rotate, list or check");
+    arguments.key_command = parse_choice("key", words[0], kKeyCommands);
+    if (words.size() != 2) throw UsageError(formatted("key {} takes one FILE", words[0]));
     arguments.key_file = words[1];
 }
 

@@ -64,6 +64,8 @@ enum class When : std::uint8_t { kNever, kAuto, kAlways };
 enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStarts };
 
 // The shells that have completions.
+enum class KeyCommand : std::uint8_t { kNew, kRotate, kList, kCheck };
+
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
 // The values of the options. A field whose option the verb does not have keeps its default.
@@ -72,8 +74,9 @@ struct Arguments {
     HelpLevel help = HelpLevel::kNone;
     bool snapshot = false;
     Encoding encoding = Encoding::kBytes;
-    std::vector<std::string> inputs;          // "-" is standard input
-    std::string key_file;                     // for key: the file to create
+    std::vector<std::string> inputs;  // "-" is standard input
+    KeyCommand key_command = KeyCommand::kNew;
+    std::string key_file;                     // for key
     Policy policy;                            // its header mode is for the current input
     HeaderMode header = HeaderMode::kRepeat;  // as given
     std::uint64_t cat_piece = 0;              // the K in cat's -n K/N; 0 without -n

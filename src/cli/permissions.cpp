@@ -39,13 +39,21 @@ void permit_device(Permissions& permissions) {
     }
 }
 
+Permissions permissions_of_key(const Arguments& arguments) {
+    const std::string folder = nearest_directory(std::string(folder_of(arguments.key_file)));
+    const bool makes = arguments.key_command == KeyCommand::kNew || arguments.key_command == KeyCommand::kRotate;
+    Permissions permissions{{folder}, {}};
+    if (makes) permissions.write.push_back(folder);
+    return permissions;
+}
+
 }  // namespace
 
 Permissions permissions_of(const Arguments& arguments) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
-    if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
+    if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
     for (const std::string& input : arguments.inputs) {
         if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
         if (arguments.verb == Verb::kIndex)

@@ -17,7 +17,7 @@ void run_plan(Context& context);
 void list_pieces(Context& context);
 void run_join(Context& context, const Cancellation& cancellation);
 // Creates a file that contains a new key. Throws SystemError.
-void make_key(const std::string& path);
+void run_key(const Arguments& arguments);
 // Prints what is known about the machine and its device, after measuring them if the user asked for that. Does not
 // flush `out`. Throws DeviceUnavailable, DeviceError, MemoryError, ArgumentError and SystemError.
 void describe_info(const Arguments& arguments, StandardOutput& out);

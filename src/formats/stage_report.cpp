@@ -1,6 +1,7 @@
 #include "formats/stage_report.h"
 
 #include "base/json.h"
+#include "cleave/keys.h"
 #include "stage/forbidden/forbidden.h"
 #include "stage/program.h"
 
@@ -32,6 +33,7 @@ std::string stage_report(const Stage& stage, const StageCounts& counts, const In
         Json& key = keys.emplace_back();
         key["name"] = name;
         key["id"] = id;
+        if (const std::uint64_t version = stage.program().keys->version(name)) key["version"] = version;
     }
     json["keys"] = std::move(keys);
     Json::Array rules;

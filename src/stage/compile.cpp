@@ -158,7 +158,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
     columns.shows_names = !has_forbidden_name(columns, options);
-    KeyUses uses(keys != nullptr ? keys->names() : std::vector<std::string>());
+    KeyUses uses = keys != nullptr ? KeyUses(keys->names(), keys->keys().versions) : KeyUses({});
     RuleSet rules =
         resolve_rules({options.select, options.rules, options.default_action, options.files}, columns, uses);
     check_constants(rules, codec);

@@ -12,4 +12,9 @@ std::optional<std::uint32_t> KeyUses::add(const Use& use, std::vector<Use>& uses
     return index;
 }
 
+std::uint64_t KeyUses::version_of(std::string_view key) const {
+    const auto place = static_cast<std::size_t>(std::ranges::find(names_, key) - names_.begin());
+    return place < versions_.size() ? versions_[place] : 0;
+}
+
 }  // namespace cleave

@@ -23,14 +23,17 @@ public:
         bool operator==(const Use&) const = default;
     };
 
-    // `names` are the names of the available keys.
-    explicit KeyUses(std::vector<std::string> names) : names_(std::move(names)) {}
+    // `names` are the names of the available keys; `versions` their versions, at the same indexes, or 0.
+    explicit KeyUses(std::vector<std::string> names, std::vector<std::uint64_t> versions = {})
+        : names_(std::move(names)), versions_(std::move(versions)) {}
 
     // The index of this use. Equal uses have the same index. Returns std::nullopt if no key has that name.
     std::optional<std::uint32_t> add(const Use& use) { return add(use, uses_); }
     std::optional<std::uint32_t> add_cipher(const Use& use) { return add(use, ciphers_); }
 
     const std::vector<std::string>& names() const { return names_; }
+    // The version of the key; 0 if it has none.
+    std::uint64_t version_of(std::string_view key) const;
     const std::vector<Use>& uses() const { return uses_; }
     const std::vector<Use>& ciphers() const { return ciphers_; }
 
@@ -38,6 +41,7 @@ private:
     std::optional<std::uint32_t> add(const Use& use, std::vector<Use>& uses) const;
 
     std::vector<std::string> names_;
+    std::vector<std::uint64_t> versions_;
     std::vector<Use> uses_;
     std::vector<Use> ciphers_;
 };

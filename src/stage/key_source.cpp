@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "cleave/error.h"
 #include "cleave/stage_error.h"
 #include "io/fd.h"
+#include "stage/key_versions.h"
 
 namespace cleave {
 namespace {
@@ -131,10 +133,16 @@ SecretKey read_opened(int descriptor, std::chrono::milliseconds patience, const 
 }
 
 SecretKey read_file(const KeySource& source, std::chrono::milliseconds patience) {
+    std::string path = source.where;
+    if (source.version != 0) {
+        std::optional<std::string> found = path_of_version(path, source.version);
+        if (!found) refuse(source, "the key has no version " + std::to_string(source.version));
+        path = std::move(*found);
+    }
     // Without O_NONBLOCK, opening a named pipe waits for a writer.
-    const Fd file(::open(source.where.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file.is_open()) throw_errno(source.where);
-    return read_opened(file.get(), patience, source, source.where);
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file.is_open()) throw_errno(path);
+    return read_opened(file.get(), patience, source, path);
 }
 
 SecretKey read_descriptor(const KeySource& source) {
@@ -184,6 +192,19 @@ SecretKey checked(SecretKey key, const KeySource& source) {
     return key;
 }
 
+// Moves the version from the end of `where`, if there is one.
+void take_version(KeySource& source) {
+    const std::size_t sign = source.where.rfind('@');
+    if (sign == std::string::npos) return;
+    const char* const begin = source.where.data() + sign + 1;
+    const char* const end = source.where.data() + source.where.size();
+    std::uint64_t version = 0;
+    const auto [parsed, error] = std::from_chars(begin, end, version);
+    if (error != std::errc() || parsed != end || version == 0 || version > kMaxKeyVersion) return;
+    source.version = version;
+    source.where.resize(sign);
+}
+
 }  // namespace
 
 KeySource parse_key_source(const std::string& text) {
@@ -202,12 +223,12 @@ KeySource parse_key_source(const std::string& text) {
         } else {
             is_known = false;
         }
+        take_version(source);
         if (is_known && is_name(source.name) && !source.where.empty()) return source;
     }
     throw RuleError(
         "a key is given as NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N; a name has letters, digits, \"_\", \"-\" "
-        "and "
-        "\".\"",
+        "and \".\"",
         "--key", "", 0);
 }
 

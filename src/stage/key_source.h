@@ -19,8 +19,9 @@ struct KeySource {
     enum class Kind : std::uint8_t { kFile, kEnvironment, kDescriptor, kGiven };
     std::string name;
     Kind kind = Kind::kFile;
-    std::string where;  // the path, the variable or the number
-    std::string text;   // the complete argument, as given
+    std::string where;          // the path, the variable or the number, without a version
+    std::string text;           // the complete argument, as given
+    std::uint64_t version = 0;  // 0 if none is given
 };
 
 struct SecretKey {
@@ -30,8 +31,8 @@ struct SecretKey {
     std::span<const std::uint8_t> bytes() const noexcept { return memory.bytes().first(size); }
 };
 
-// Parses NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N. Throws a RuleError that does not contain the text, because
-// what cannot be parsed may itself be a key.
+// Parses NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N, each perhaps followed by @VERSION. Throws a RuleError that
+// does not contain the text, because what cannot be parsed may itself be a key.
 KeySource parse_key_source(const std::string& text);
 
 // The source of a key that the program already has. Throws RuleError for an invalid name.

@@ -32,6 +32,7 @@ KeyRing::KeyRing(std::span<const std::string> sources, std::span<const NamedKey>
         SecretKey key = read(source);
         keys_->ids.push_back(id_of(key.bytes()));
         keys_->names.push_back(source.name);
+        keys_->versions.push_back(source.version);
         keys_->keys.push_back(std::move(key));
     };
     for (const std::string& text : sources) {
@@ -47,6 +48,8 @@ KeyRing& KeyRing::operator=(KeyRing&&) noexcept = default;
 KeyRing::~KeyRing() = default;
 
 const std::vector<std::string>& KeyRing::names() const noexcept { return keys_->names; }
+
+std::uint64_t KeyRing::version(std::string_view name) const { return keys_->versions[keys_->index_of(name)]; }
 
 const std::string& KeyRing::id(std::string_view name) const { return keys_->ids[keys_->index_of(name)]; }
 

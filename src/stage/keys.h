@@ -13,9 +13,10 @@
 namespace cleave {
 
 struct KeyRing::Keys {
-    // At the same index: a name, its key and its id.
+    // At the same index: a name, its key, its version (0 if none was given) and its id.
     std::vector<std::string> names;
     std::vector<SecretKey> keys;
+    std::vector<std::uint64_t> versions;
     std::vector<std::string> ids;
 
     // Throws ArgumentError if no key has the name.

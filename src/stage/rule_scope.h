@@ -12,6 +12,7 @@
 #include "stage/key_names.h"
 #include "stage/rule_tables.h"
 #include "stage/syntax.h"
+#include "stage/token_prefix.h"
 
 namespace cleave {
 
@@ -31,6 +32,9 @@ public:
     // is derived, or empty.
     std::uint32_t use_key(const ArgumentSyntax& name, std::string_view operation, const ArgumentSyntax* context);
     std::uint32_t use_cipher(const ArgumentSyntax& name, std::string_view operation, const ArgumentSyntax* context);
+
+    // What precedes the key's tokens of version 2 if a prefix is asked for.
+    TokenPrefix prefix_of(const ArgumentSyntax& key) const { return TokenPrefix(keys_.version_of(key.value)); }
 
     // The column that the argument names.
     std::uint32_t column(const ArgumentSyntax& argument) const;

@@ -21,35 +21,40 @@ struct ScaledNumber {
     std::uint64_t decimals = 0;  // the decimals that the value has
 };
 
+// Appends a digit to the units.
+CLEAVE_DEVICE inline void append_digit(std::uint64_t& units, unsigned digit) {
+    constexpr std::uint64_t kLimit = 100'000'000'000'000'000;  // 10^17: a number below it can take another digit
+    units = units >= kLimit ? ScaledNumber::kTooLarge : 10 * units + digit;
+}
+
+// Reads the digits from `at` to `end`, behind the point. Returns false if there are none, or something else.
+CLEAVE_DEVICE inline bool read_decimals(const std::uint8_t* at, const std::uint8_t* end, std::uint64_t decimals,
+                                        ScaledNumber& number) {
+    if (at == end) return false;
+    for (; at != end; ++at, ++number.decimals) {
+        if (!is_digit(*at)) return false;
+        const unsigned digit = *at - unsigned{'0'};
+        if (number.decimals < decimals) {
+            append_digit(number.units, digit);
+        } else {
+            if (number.decimals == decimals) number.has_half = digit >= 5;
+            number.has_rest = number.has_rest || digit != 0;
+        }
+    }
+    return true;
+}
+
 // A number is an optional sign, digits, and optionally a point and more digits. `decimals` is d, at most kMaxDigits.
 CLEAVE_DEVICE inline ScaledNumber scaled_number(Value value, std::uint64_t decimals) {
     ScaledNumber number;
     const std::uint8_t* at = value.data;
     const std::uint8_t* const end = at + value.size;
     if (at != end && (*at == '-' || *at == '+')) number.is_negative = *at++ == '-';
-    std::uint64_t units = 0;
-    const auto append = [&](std::uint8_t digit) {
-        constexpr std::uint64_t kLimit = 100'000'000'000'000'000;  // 10^17: a number below it can take another digit
-        units = units >= kLimit ? ScaledNumber::kTooLarge : 10 * units + digit;
-    };
     const std::uint8_t* const first = at;
-    for (; at != end && is_digit(*at); ++at) append(static_cast<std::uint8_t>(*at - '0'));
+    for (; at != end && is_digit(*at); ++at) append_digit(number.units, *at - unsigned{'0'});
     if (at == first) return number;
-    if (at != end) {
-        if (*at != '.' || at + 1 == end) return number;
-        for (++at; at != end; ++at, ++number.decimals) {
-            if (!is_digit(*at)) return number;
-            const auto digit = static_cast<std::uint8_t>(*at - '0');
-            if (number.decimals < decimals) {
-                append(digit);
-            } else {
-                if (number.decimals == decimals) number.has_half = digit >= 5;
-                number.has_rest = number.has_rest || digit != 0;
-            }
-        }
-    }
-    for (std::uint64_t i = number.decimals; i < decimals; ++i) append(0);
-    number.units = units;
+    if (at != end && (*at != '.' || !read_decimals(at + 1, end, decimals, number))) return number;
+    for (std::uint64_t i = number.decimals; i < decimals; ++i) append_digit(number.units, 0);
     number.is_number = true;
     return number;
 }

@@ -1,7 +1,6 @@
 #include "stage/operations/decrypt.h"
 
 #include <optional>
-#include <string_view>
 
 #include "stage/arguments.h"
 #include "stage/encodings.h"
@@ -13,12 +12,6 @@ namespace cleave {
 namespace {
 
 constexpr const char* kNoToken = "no token that this key has encrypted";
-
-Value without_prefix(Value token) {
-    const std::string_view text(reinterpret_cast<const char*>(token.data), token.size);
-    if (!text.starts_with(kTokenPrefix)) return token;
-    return {token.data + kTokenPrefix.size(), token.size - kTokenPrefix.size()};
-}
 
 }  // namespace
 

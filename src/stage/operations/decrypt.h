@@ -1,5 +1,5 @@
 // decrypt(KEY[, context=TEXT]): turns a token of encrypt back into its value. Anything else is refused: text that is no
-// token, a token of a different key or context, and one that was changed. The prefix "v2." is skipped.
+// token, a token of a different key or context, and one that was changed. A prefix is skipped.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,9 @@
 #include "stage/operations/encrypt.h"
 
-#include <algorithm>
-
 #include "stage/arguments.h"
 #include "stage/encodings.h"
 #include "stage/operation_context.h"
 #include "stage/rule_scope.h"
-#include "stage/token_prefix.h"
 
 namespace cleave {
 
@@ -15,18 +12,18 @@ Encrypt Encrypt::parse(const OperationSyntax& syntax, RuleScope& scope) {
     const ArgumentSyntax& key = arguments.take_first("the name of a key");
     const ArgumentSyntax* const context = arguments.take("context");
     Encrypt encrypt;
-    encrypt.has_prefix = arguments.take_word("prefix");
+    if (arguments.take_word("prefix")) encrypt.prefix = scope.prefix_of(key);
     arguments.finish();
     encrypt.use = scope.use_cipher(key, "cleave 2 encrypt", context);
     return encrypt;
 }
 
 std::uint64_t Encrypt::bound(std::uint64_t size) const {
-    return (has_prefix ? kTokenPrefix.size() : 0) + base64url_size(size + Cipher::kOverhead);
+    return prefix.size() + base64url_size(size + Cipher::kOverhead);
 }
 
 std::uint64_t Encrypt::write(Value value, std::uint8_t* out, OperationContext& context) const {
-    std::uint8_t* const token = has_prefix ? std::ranges::copy(kTokenPrefix, out).out : out;
+    std::uint8_t* const token = out + prefix.write(out);
     const std::uint64_t sealed = value.size + Cipher::kOverhead;
     context.scratch.renew(sealed);
     context.cipher.seal(use, value, context.scratch.data());

@@ -6,6 +6,7 @@
 
 #include "stage/operations/cpu_operation.h"
 #include "stage/syntax.h"
+#include "stage/token_prefix.h"
 #include "stage/value.h"
 
 namespace cleave {
@@ -20,7 +21,7 @@ struct Encrypt : CpuOperation {
     std::uint64_t write(Value value, std::uint8_t* out, OperationContext& context) const;
 
     std::uint32_t use = 0;  // an index into KeyUses::ciphers()
-    bool has_prefix = false;
+    TokenPrefix prefix;
 };
 
 }  // namespace cleave

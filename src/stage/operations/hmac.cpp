@@ -1,11 +1,9 @@
 #include "stage/operations/hmac.h"
 
-#include <algorithm>
 #include <string>
 
 #include "stage/arguments.h"
 #include "stage/rule_scope.h"
-#include "stage/token_prefix.h"
 
 namespace cleave {
 namespace {
@@ -38,11 +36,7 @@ Hmac Hmac::parse(const OperationSyntax& syntax, RuleScope& scope) {
     if (form != nullptr) hmac.form = form_of(*form);
     if (hmac.form == Form::kDecimal && bytes != nullptr) Arguments::fail("form=decimal has no bytes", *bytes);
     hmac.use = scope.use_key(key, hmac.version == 1 ? "" : "cleave 2 hmac", context);
-    if (has_prefix) {
-        static_assert(kTokenPrefix.size() <= kMaxPrefix);
-        hmac.prefix_size = kTokenPrefix.size();
-        std::ranges::copy(kTokenPrefix, hmac.prefix);
-    }
+    if (has_prefix) hmac.prefix = scope.prefix_of(key);
     return hmac;
 }
 

@@ -1,7 +1,7 @@
 // hmac(KEY[, bytes=N][, form=FORM][, context=TEXT][, trim][, lower][, version=2[, prefix]]): every value becomes a
 // token, its HMAC-SHA-256 (RFC 2104, FIPS 180-4). The token is the first N bytes in base64url or hex, or 63 bits as a
 // decimal number. Version 2 uses a key of its own, derived for this operation; see stage/hasher.h. `prefix` puts "v2."
-// before the token.
+// before the token; see stage/token_prefix.h.
 //
 // H is the thread's hasher; see stage/hasher.h. It computes all 32 bytes, which this operation truncates and encodes.
 // Only the width of a decimal token depends on the value, so measuring needs the hash only for that form.
@@ -9,10 +9,10 @@
 
 #include <cstdint>
 
-#include "stage/bytes.h"
 #include "stage/decimal.h"
 #include "stage/encodings.h"
 #include "stage/syntax.h"
+#include "stage/token_prefix.h"
 #include "stage/value.h"
 
 namespace cleave {
@@ -20,16 +20,15 @@ namespace cleave {
 struct Hmac {
     static constexpr const char* kName = "hmac";
     static constexpr std::uint64_t kMaxDecimalDigits = 19;  // enough for 63 bits
-    static constexpr std::uint64_t kMaxPrefix = 4;
 
     enum class Form : std::uint8_t { kBase64url, kHex, kDecimal };
 
     static Hmac parse(const OperationSyntax& syntax, RuleScope& scope);
 
     CLEAVE_DEVICE std::uint64_t bound(std::uint64_t) const {
-        return prefix_size + (form == Form::kDecimal ? kMaxDecimalDigits
-                              : form == Form::kHex   ? hex_size(bytes)
-                                                     : base64url_size(bytes));
+        return prefix.size() + (form == Form::kDecimal ? kMaxDecimalDigits
+                                : form == Form::kHex   ? hex_size(bytes)
+                                                       : base64url_size(bytes));
     }
 
     template <class H>
@@ -37,15 +36,15 @@ struct Hmac {
         if (form != Form::kDecimal) return bound(value.size);
         std::uint8_t digest[32];
         compute(value, digest, hasher);
-        return prefix_size + digit_count(number_of(digest));
+        return prefix.size() + digit_count(number_of(digest));
     }
 
     template <class H>
     CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H& hasher) const {
         std::uint8_t digest[32];
         compute(value, digest, hasher);
-        if (prefix_size == 0) return write_digest(digest, out);
-        const std::uint64_t size = copy_bytes(out, prefix, prefix_size);
+        if (prefix.size() == 0) return write_digest(digest, out);
+        const std::uint64_t size = prefix.write(out);
         return size + write_digest(digest, out + size);
     }
 
@@ -55,8 +54,7 @@ struct Hmac {
     bool is_trimmed = false;
     bool is_lowered = false;
     std::uint8_t version = 1;
-    std::uint8_t prefix_size = 0;
-    std::uint8_t prefix[kMaxPrefix] = {};
+    TokenPrefix prefix;
 
 private:
     CLEAVE_DEVICE std::uint64_t write_digest(const std::uint8_t* digest, std::uint8_t* out) const {

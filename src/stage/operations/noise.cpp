@@ -20,9 +20,9 @@ struct Noisy {
 
 // Of mean 0 and standard deviation 131072.
 std::int64_t nearly_normal(const std::uint8_t* digest) {
-    constexpr unsigned kNumbers = 12;
+    constexpr std::size_t kNumbers = 12;
     std::int64_t sum = 0;
-    for (unsigned i = 0; i < kNumbers; ++i) sum += std::int64_t{digest[2 * i]} << 8 | digest[2 * i + 1];
+    for (std::size_t i = 0; i < kNumbers; ++i) sum += std::int64_t{digest[2 * i]} << 8 | digest[2 * i + 1];
     return 2 * sum - std::int64_t{kNumbers} * UINT16_MAX;
 }
 
