@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gc
 import os
 import subprocess
@@ -85,6 +86,23 @@ def test_pieces_have_columns(path: Path) -> None:
     f = cleave.open(path)
     parts = [table(piece.select("id", page_size=700)) for piece in f.split(n=4)]
     assert pyarrow.concat_tables(parts).combine_chunks().equals(table(f.select("id")).combine_chunks())
+
+
+def test_redact_with_a_second_column_and_a_list(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("who,day,name\np,2024-02-28,Ann\np,2024-03-01,Bob\n")
+    (tmp_path / "names").write_text("Eve\n")
+    f = cleave.open(tmp_path / "visits.csv")
+    redact = {"day": "shift-date(k, by=who)", "name": f'pick(k, "{tmp_path / "names"}")'}
+    read = table(f.select("day", "name", redact=redact, keys={"k": KEY}))
+    days = [datetime.date.fromisoformat(day) for day in read.column("day").to_pylist()]
+    assert (days[1] - days[0]).days == 2
+    assert read.column("name").to_pylist() == ["Eve", "Eve"]
+    sealed = table(f.select("name", redact={"name": "encrypt(k)"}, keys={"k": KEY})).column("name").to_pylist()
+    (tmp_path / "sealed.csv").write_text("name\n" + "".join(token + "\n" for token in sealed))
+    opened = cleave.open(tmp_path / "sealed.csv").select("name", redact={"name": "decrypt(k)"}, keys={"k": KEY})
+    assert table(opened).column("name").to_pylist() == ["Ann", "Bob"]
+    with pytest.raises(FileNotFoundError):
+        f.select("name", redact={"name": "pick(k, nowhere)"}, keys={"k": KEY})
 
 
 def test_redact(path: Path, data: bytes) -> None:

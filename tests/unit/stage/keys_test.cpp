@@ -17,6 +17,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "cleave/keys.h"
@@ -217,6 +218,29 @@ TEST_F(Keys, TokensOfContexts) {
     KeyUses unknown({"x"});
     EXPECT_EQ(unknown.add({"x", ""}), 0U);
     EXPECT_THROW(Hasher(ring_of("a=file:" + file("a", kKey)), unknown), std::invalid_argument);
+}
+
+TEST_F(Keys, HaveVersions) {
+    const std::string path = file("k", kKey);
+    const std::string old = file("k.v1", std::string(32, 'x') + "y");
+    file("k.v0", kKey);
+    file("k.v01", kKey);
+    file("k.vx", kKey);
+    file("other.v7", kKey);
+    EXPECT_EQ(ring_of("a=file:" + path).version("a"), 0U);
+    EXPECT_EQ(ring_of("a=file:" + path + "@2").version("a"), 2U);
+    EXPECT_EQ(ring_of("a=file:" + path + "@2").id("a"), ring_of("a=file:" + path).id("a"));
+    EXPECT_EQ(ring_of("a=file:" + path + "@1").id("a"), ring_of("a=file:" + old).id("a"));
+    EXPECT_EQ(reason("a=file:" + path + "@3"), "the key has no version 3");
+    // Nothing but a number from 1 is a version.
+    for (const char* other : {"@0", "@", "@1x", "@-1", "@1000000000"}) {
+        EXPECT_NE(reason("a=file:" + path + other).find("No such file"), std::string::npos) << other;
+    }
+    const std::string lone = file("lone", kKey);
+    EXPECT_EQ(ring_of("a=file:" + lone + "@999999999").version("a"), 999'999'999U);
+    ::setenv("KEYS_TEST", kKey.c_str(), 1);
+    EXPECT_EQ(ring_of("a=env:KEYS_TEST@5").version("a"), 5U);
+    EXPECT_THROW(std::ignore = ring_of("a=file:" + lone).version("b"), std::invalid_argument);
 }
 
 TEST_F(Keys, OfTheEnvironmentAreWiped) {
