@@ -147,7 +147,7 @@ struct StageRows {
     // Pages that might contain such a value are not sent to a device.
     __device__ void refuse_reserved(const RecordView&, const FieldSpan&, Value) const {}
     // Only CpuOperations refuse values.
-    __device__ void refuse_value(const RecordView&, const FieldSpan&) const { set_odd(); }
+    __device__ void refuse_value(const RecordView&, std::uint32_t) const { set_odd(); }
 
     const FlatProgram* program;
     const std::uint8_t* bytes;  // of the page

@@ -170,6 +170,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program->column_count = columns.count;
     program->rules = std::move(rules);
     program->forbid = options.forbid;
+    for (const ForbiddenKind kind : options.forbid) program->searches.push_back(row_of(kind).is_in);
     program->only_counts_forbidden = options.only_counts_forbidden;
     program->refuses_backslash = refuses_backslash;
     program->null_token = options.null_token;

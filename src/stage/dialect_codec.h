@@ -22,6 +22,9 @@ public:
     // See FieldDecoder.
     bool is_quoted(const std::uint8_t* begin, const std::uint8_t* end) const { return decoder_.is_quoted(begin, end); }
     bool is_empty(const std::uint8_t* begin, const std::uint8_t* end) const { return decoder_.is_empty(begin, end); }
+    bool view(const std::uint8_t* begin, const std::uint8_t* end, Value& value) const {
+        return decoder_.view(begin, end, value);
+    }
     Value decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const {
         return decoder_.decode(begin, end, scratch);
     }

@@ -29,6 +29,7 @@ struct Stage::Program {
     // stay as they are.
     std::vector<std::size_t> watched;
     std::vector<ForbiddenKind> forbid;
+    std::vector<bool (*)(Value) noexcept> searches;  // one for each of these kinds
     bool only_counts_forbidden = false;
     bool refuses_backslash = false;  // before a quote in a quoted field: see StageOptions::is_escape_given
     std::string null_token;

@@ -38,13 +38,13 @@
 //   count(rule, RuleCounter), count_empty()       count as defined by RuleCounts and StageCounts
 //   refuse_width(record), refuse_empty(record)    throw, or mark the page for the CPU
 //   refuse_reserved(record, field, value)         the same for a value that must not become a token
-//   refuse_value(record, field)                   the same for a value that the operation has refused
+//   refuse_value(record, begin)                   the same for the value of the field at `begin`, which the operation
+//                                                 has refused
 //
 // Compiles for a GPU too.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "stage/flat_program.h"
 #include "stage/operation.h"
@@ -87,9 +87,46 @@ CLEAVE_DEVICE inline bool is_empty(Side& side, const typename Side::Record& reco
     return field.begin == field.end || (field.end - field.begin == 2 && is_quoted(side, record, field));
 }
 
-// Calls use(operation) with the operation of the rule, and returns its result.
+// Calls use(operation) with the CpuOperation of the rule, and returns its result.
 template <class Use>
-CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, const FlatRule& rule, const Use& use) {
+inline std::uint64_t with_cpu_operation(const FlatProgram* program, const FlatRule& rule, const Use& use) {
+    const std::uint8_t* const at = reinterpret_cast<const std::uint8_t*>(program) + rule.operation;
+    switch (rule.kind) {
+        case FlatKind::kForm: return use(*reinterpret_cast<const Form*>(at));
+        case FlatKind::kPick: return use(*reinterpret_cast<const Pick*>(at));
+        case FlatKind::kShiftDate: return use(*reinterpret_cast<const ShiftDate*>(at));
+        case FlatKind::kNoise: return use(*reinterpret_cast<const Noise*>(at));
+        case FlatKind::kGeneralise: return use(*reinterpret_cast<const Generalise*>(at));
+        case FlatKind::kEncrypt: return use(*reinterpret_cast<const Encrypt*>(at));
+        case FlatKind::kDecrypt: return use(*reinterpret_cast<const Decrypt*>(at));
+        default: return kIsRefused;
+    }
+}
+
+// bound(), measure() and write() of the rule's CpuOperation. They are functions of their own because so many calls in
+// write_value() would keep the values of other operations out of registers.
+[[gnu::noinline]] inline std::uint64_t bound_on_cpu(const FlatProgram* program, const FlatRule& rule,
+                                                    std::uint64_t size) {
+    return with_cpu_operation(program, rule, [&](const auto& one) { return one.bound(size); });
+}
+// `begin` is where the field begins. Does not return if the operation refuses the value. If `out` is null, the value is
+// only measured.
+template <class Side>
+[[gnu::noinline]] std::uint64_t apply_on_cpu(Side& side, const typename Side::Record& record, const FlatRule& rule,
+                                             std::uint32_t begin, Value value, std::uint8_t* out) {
+    const std::uint64_t size = with_cpu_operation(side.program, rule, [&](const auto& one) {
+        OperationContext& context = side.context(record, one);
+        return out == nullptr ? one.measure(value, context) : one.write(value, out, context);
+    });
+    if (size == kIsRefused) side.refuse_value(record, begin);
+    return size;
+}
+
+// Calls use(operation) with the operation of the rule or, if it is a CpuOperation, calls otherwise(). Returns the
+// result.
+template <class Use, class Otherwise>
+CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, const FlatRule& rule, const Use& use,
+                                                  const Otherwise& otherwise) {
     const std::uint8_t* const at = reinterpret_cast<const std::uint8_t*>(program) + rule.operation;
     switch (rule.kind) {
         case FlatKind::kKeep: return use(*reinterpret_cast<const Keep*>(at));
@@ -104,15 +141,8 @@ CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, co
         case FlatKind::kBucket: return use(*reinterpret_cast<const Bucket*>(at));
         case FlatKind::kRound: return use(*reinterpret_cast<const Round*>(at));
         case FlatKind::kTop: return use(*reinterpret_cast<const Top*>(at));
-        case FlatKind::kForm: return use(*reinterpret_cast<const Form*>(at));
-        case FlatKind::kPick: return use(*reinterpret_cast<const Pick*>(at));
-        case FlatKind::kShiftDate: return use(*reinterpret_cast<const ShiftDate*>(at));
-        case FlatKind::kNoise: return use(*reinterpret_cast<const Noise*>(at));
-        case FlatKind::kGeneralise: return use(*reinterpret_cast<const Generalise*>(at));
-        case FlatKind::kEncrypt: return use(*reinterpret_cast<const Encrypt*>(at));
-        case FlatKind::kDecrypt: return use(*reinterpret_cast<const Decrypt*>(at));
+        default: return otherwise();
     }
-    return kBecomesNull;
 }
 
 template <class Side>
@@ -163,38 +193,22 @@ CLEAVE_DEVICE inline void put_null(const FlatProgram* program, Sink& sink) {
     sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at, program->null_token.size);
 }
 
-// Calls use(operation, aid), where `aid` is the operation's last argument: a hasher, or the context of a CpuOperation.
-// Rules with a CpuOperation are not sent to a device.
-template <class Side, class Use>
-CLEAVE_DEVICE inline std::uint64_t with_aid(Side& side, const typename Side::Record& record, const FlatRule& rule,
-                                            const Use& use) {
-    return with_operation(side.program, rule, [&](const auto& one) -> std::uint64_t {
-        if constexpr (!std::is_base_of_v<CpuOperation, std::remove_cvref_t<decltype(one)>>) {
-            auto&& hasher = side.hasher();
-            return use(one, hasher);
-        } else if constexpr (Side::kIsCpu) {
-            return use(one, side.context(record, one));
-        } else {
-            return kIsRefused;
-        }
-    });
-}
-
-// Writes what an operation's result stands for, if it is not a size.
-template <class Side, class Sink>
-CLEAVE_DEVICE inline void put_special(Side& side, const typename Side::Record& record, const FieldSpan& field,
-                                      std::uint64_t result, Sink& sink) {
-    if (result == kIsRefused) side.refuse_value(record, field);
-    put_null(side.program, sink);
-}
-
 // Measures the result of applying the rule to the value, assuming that it needs no new quotes or escapes.
 template <class Side, class Sink>
 CLEAVE_DEVICE inline void measure_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                         const FieldSpan& field, Value value, bool quoted, Sink& sink) {
-    const std::uint64_t size =
-        with_aid(side, record, rule, [&](const auto& one, auto& aid) { return one.measure(value, aid); });
-    return size >= kIsRefused ? put_special(side, record, field, size, sink) : sink.commit(size + (quoted ? 2 : 0));
+    const std::uint64_t size = with_operation(
+        side.program, rule,
+        [&](const auto& one) {
+            auto&& hasher = side.hasher();
+            return one.measure(value, hasher);
+        },
+        [&] {
+            if constexpr (Side::kIsCpu) return apply_on_cpu(side, record, rule, field.begin, value, nullptr);
+            side.refuse_value(record, field.begin);
+            return kBecomesNull;
+        });
+    return size == kBecomesNull ? put_null(side.program, sink) : sink.commit(size + (quoted ? 2 : 0));
 }
 
 // Applies the rule to the value of the field, and writes the result.
@@ -202,14 +216,23 @@ template <class Side, class Sink>
 CLEAVE_DEVICE inline void write_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                       const FieldSpan& field, Value value, bool quoted, Sink& sink) {
     const FlatProgram* const program = side.program;
-    std::uint64_t bound = 0;
-    if constexpr (Sink::kGrows) {
-        bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
-    }
-    std::uint8_t* const room = sink.room_for(side.room_of(bound));
-    const std::uint64_t size = with_aid(
-        side, record, rule, [&](const auto& one, auto& aid) { return one.write(value, room + (quoted ? 1 : 0), aid); });
-    if (size >= kIsRefused) return put_special(side, record, field, size, sink);
+    std::uint8_t* room = nullptr;
+    const std::uint64_t size = with_operation(
+        program, rule,
+        [&](const auto& one) {
+            room = sink.room_for(side.room_of(Sink::kGrows ? one.bound(value.size) : 0));
+            auto&& hasher = side.hasher();
+            return one.write(value, room + (quoted ? 1 : 0), hasher);
+        },
+        [&] {
+            if constexpr (Side::kIsCpu) {
+                room = sink.room_for(side.room_of(bound_on_cpu(program, rule, value.size)));
+                return apply_on_cpu(side, record, rule, field.begin, value, room + (quoted ? 1 : 0));
+            }
+            side.refuse_value(record, field.begin);
+            return kBecomesNull;
+        });
+    if (size == kBecomesNull) return put_null(program, sink);
     if (rule.is_plain == 0) return sink.commit(side.encode(record, field, room, size, quoted));
     if (quoted) room[0] = room[1 + size] = program->quote;
     sink.commit(size + (quoted ? 2 : 0));

@@ -197,8 +197,8 @@ public:
             place_of(record, field.begin));
     }
 
-    void refuse_value(const BlockRecord& record, const FieldSpan& field) const {
-        throw InputError(state_.context.refusal, place_of(record, field.begin));
+    [[noreturn, gnu::noinline, gnu::cold]] void refuse_value(const BlockRecord& record, std::uint32_t begin) const {
+        throw InputError(state_.context.refusal, place_of(record, begin));
     }
 
     // For messages.
@@ -263,9 +263,14 @@ void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
 
 // The forbidden thing that the field contains, for a message; "" if there is none or if it is only counted.
 std::string_view StageWorker::State::forbidden_in(const BlockRecord& record, const FieldSpan& field) {
-    const Value found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
-    for (const ForbiddenKind kind : rules.forbid) {
-        if (!row_of(kind).is_in(found)) continue;
+    Value found{};
+    if (!rules.codec.view(record.bytes + field.begin, record.bytes + field.end, found)) {
+        found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
+    }
+    const auto* const end = rules.searches.data() + rules.searches.size();
+    for (const auto* search = rules.searches.data(); search != end; ++search) {
+        if (!(*search)(found)) continue;
+        const ForbiddenKind kind = rules.forbid[static_cast<std::size_t>(search - rules.searches.data())];
         ++counts.forbidden[static_cast<std::size_t>(kind)];
         if (!rules.only_counts_forbidden) return row_of(kind).phrase;
     }

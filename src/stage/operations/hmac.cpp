@@ -37,6 +37,10 @@ Hmac Hmac::parse(const OperationSyntax& syntax, RuleScope& scope) {
     if (hmac.form == Form::kDecimal && bytes != nullptr) Arguments::fail("form=decimal has no bytes", *bytes);
     hmac.use = scope.use_key(key, hmac.version == 1 ? "" : "cleave 2 hmac", context);
     if (has_prefix) hmac.prefix = scope.prefix_of(key);
+    const std::uint64_t digits = hmac.form == Form::kDecimal ? kMaxDecimalDigits
+                                 : hmac.form == Form::kHex   ? hex_size(hmac.bytes)
+                                                             : base64url_size(hmac.bytes);
+    hmac.longest = static_cast<std::uint8_t>(hmac.prefix.size() + digits);
     return hmac;
 }
 

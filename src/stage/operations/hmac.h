@@ -25,15 +25,11 @@ struct Hmac {
 
     static Hmac parse(const OperationSyntax& syntax, RuleScope& scope);
 
-    CLEAVE_DEVICE std::uint64_t bound(std::uint64_t) const {
-        return prefix.size() + (form == Form::kDecimal ? kMaxDecimalDigits
-                                : form == Form::kHex   ? hex_size(bytes)
-                                                       : base64url_size(bytes));
-    }
+    CLEAVE_DEVICE std::uint64_t bound(std::uint64_t) const { return longest; }
 
     template <class H>
     CLEAVE_DEVICE std::uint64_t measure(Value value, H& hasher) const {
-        if (form != Form::kDecimal) return bound(value.size);
+        if (form != Form::kDecimal) return longest;
         std::uint8_t digest[32];
         compute(value, digest, hasher);
         return prefix.size() + digit_count(number_of(digest));
@@ -54,6 +50,7 @@ struct Hmac {
     bool is_trimmed = false;
     bool is_lowered = false;
     std::uint8_t version = 1;
+    std::uint8_t longest = 0;  // the size of the longest token
     TokenPrefix prefix;
 
 private:

@@ -28,7 +28,7 @@ struct Round {
     }
 
     template <class H>
-    CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H&) const {
+    [[gnu::noinline]] CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H&) const {
         const ScaledNumber number = scaled_number(value, decimals);
         if (!is_usable(number)) return kBecomesNull;
         return write_scaled(number.is_negative, rounded(number), decimals, out);

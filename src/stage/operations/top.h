@@ -25,7 +25,7 @@ struct Top {
     }
 
     template <class H>
-    CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H&) const {
+    [[gnu::noinline]] CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H&) const {
         const ScaledNumber number = scaled_number(value, decimals);
         if (!number.is_number) return kBecomesNull;
         return is_above(number) ? copy_bytes(out, text, text_size) : copy_bytes(out, value.data, value.size);
