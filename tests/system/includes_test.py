@@ -23,7 +23,7 @@ import tempfile
 FLOORS = [
     {"cli": "formats lane write plan stage scan offload io memory"},
     {"job": "formats lane write plan keys stage scan index dialect io"},
-    {"columns": "plan stage fields records scan dialect io", "formats": "io",
+    {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
      "lane": "plan keys stage records scan offload memory", "write": "io"},
     {"plan": "keys ranges scan io"},
     {"keys": "stage fields records scan json io memory"},

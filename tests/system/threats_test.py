@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What each operation protects from, and what not: the attacks that doc/guide/redaction.md names, tried.
 
-  threats_test.py CLEAVE
+  threats_test.py --cleave PATH
 
 The attacker has the redacted file and knows something about the people in it, but has no key unless a check says so.
 Each check asserts both halves of its row: what the attack must not reveal, and what it does reveal, because a page that
 claims less than the truth is wrong, too.
 """
+import argparse
 import collections
 import datetime
 import hashlib
@@ -141,7 +142,9 @@ CHECKS = (frequency, small_domains, dates, joins, averages)
 
 
 def main():
-    bench, failed = Bench(sys.argv[1]), 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
+    bench, failed = Bench(parser.parse_args().cleave), 0
     for check in CHECKS:
         try:
             check(bench)

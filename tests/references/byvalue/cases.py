@@ -62,6 +62,9 @@ def make_case(seed):
     if case.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         case.data = b"x" + case.data
     make_machine(case, random_)
+    if any(path in b"\n".join(case.rules + case.files) for path in generate.TABLES):
+        # The files that rules name are in the working directory, where the pieces must not be.
+        case.hive, case.keep_by, case.template = False, False, "value"
     if not case.has_rules:
         case.max_record = None
     if case.buckets is None and case.parts is None and random_.random() < 0.15:

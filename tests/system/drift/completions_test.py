@@ -18,7 +18,7 @@ from command import Command  # noqa: E402
 from verdicts import INCONCLUSIVE  # noqa: E402
 
 FILES = ["data.csv", "notes.txt"]
-WORDS = {"key": {"new"}}    # what must come right after a verb
+WORDS = {"key": {"new", "rotate", "list", "check"}}    # what must come right after a verb
 TIMEOUT_S = 120   # a shell that takes longer has hung, however busy the machine is
 
 
@@ -137,8 +137,9 @@ def questions(command, shell):
         yield "cleave %s --" % verb, dashed, False
         yield "cleave %s -" % verb, dashed | letters if shell != "zsh" else letters, shell == "zsh"
         yield "cleave %s " % verb, WORDS.get(verb, set(FILES)), False
+        for word in sorted(WORDS.get(verb, ())):
+            yield "cleave %s %s " % (verb, word), set(FILES), False
         if verb in WORDS:
-            yield "cleave %s %s " % (verb, *WORDS[verb]), set(FILES), False
             continue
         yield "cleave %s -- " % verb, set(FILES), False
         for name, option in options.items():
