@@ -27,7 +27,7 @@ CLEAVE_DEVICE inline void append_digit(std::uint64_t& units, unsigned digit) {
     units = units >= kLimit ? ScaledNumber::kTooLarge : 10 * units + digit;
 }
 
-// Reads the digits from `at` to `end`, behind the point. Returns false if there are none, or something else.
+// Reads the digits after the point, from `at` to `end`. Returns false if there is nothing or anything else there.
 CLEAVE_DEVICE inline bool read_decimals(const std::uint8_t* at, const std::uint8_t* end, std::uint64_t decimals,
                                         ScaledNumber& number) {
     if (at == end) return false;

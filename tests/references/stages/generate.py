@@ -446,7 +446,7 @@ def make_keyed_arguments(name, by, random_):
 
 
 def make_operation(kinds, by, random_):
-    """`kinds` are those of the columns that change, and `by` is the name of a column."""
+    """`kinds`: the kinds of the columns that change. `by`: how a rule names some column."""
     name = random_.choices([b"keep", b"null", b"fixed", b"hmac", b"mask", b"initials", b"short-name", b"email", b"date",
                             b"bucket", b"round", b"top", b"form", b"pick", b"noise", b"encrypt", b"generalise"],
                            [3, 3, 3, 3, 4, 2, 2, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2])[0]

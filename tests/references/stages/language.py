@@ -136,7 +136,7 @@ class Parser:
                 if self.peek().kind == "(":
                     nested = self.arguments()
                 if kind == "number" and (name != b"by" or b"-" in value):
-                    raise RuleError("a number that is no column")
+                    raise RuleError("a column number where no column is expected")
             found.append(Argument(name, value, nested, kind))
             if not self.skip(","):
                 self.take(")")

@@ -156,7 +156,7 @@ def exact_number(value):
 
 
 def is_short(value, decimals):
-    """Whether the number has at most 18 digits, with so many decimals and not counting zeros in front."""
+    """Whether the number has at most 18 digits with that many decimals, not counting leading zeros."""
     return abs(exact_number(value)) * 10 ** decimals < 10 ** 18
 
 
