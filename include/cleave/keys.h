@@ -30,8 +30,9 @@ public:
     //               environment at the same time.
     //   fd:N        A descriptor, 3 or above, checked like a file. It is read to its end, without a time limit, and
     //               closed.
-    // Each may be followed by @VERSION, a number from 1 to 999999999. For a file with older versions beside it, such as
-    // PATH.v1, this picks one of them; otherwise it is only recorded.
+    // Each may be followed by @VERSION, a number from 1 to 999999999. For env: and fd: it is only recorded. For file:,
+    // it picks one of the versions that are beside the file, such as PATH.v1, and must exist; a file with no versions
+    // beside it is version 1. If PATH@VERSION is itself a file, it has no version; if PATH is one too, it is refused.
     // The keys of `given` are copied. No two keys may have the same name. Throws RuleError for a source or a key that
     // cannot be used, and SystemError, with the path, if a system call fails.
     explicit KeyRing(std::span<const std::string> sources, std::span<const NamedKey> given = {},

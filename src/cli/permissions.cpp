@@ -7,10 +7,12 @@
 #include <string>
 #include <system_error>
 
+#include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "io/stream_path.h"
 #include "io/temporary_file.h"
+#include "stage/key_versions.h"
 
 namespace cleave::cli {
 namespace {
@@ -39,11 +41,20 @@ void permit_device(Permissions& permissions) {
     }
 }
 
+// The folder of the key, which also has its versions; and what links in it lead to.
 Permissions permissions_of_key(const Arguments& arguments) {
-    const std::string folder = nearest_directory(std::string(folder_of(arguments.key_file)));
-    const bool makes = arguments.key_command == KeyCommand::kNew || arguments.key_command == KeyCommand::kRotate;
+    const bool is_new = arguments.key_command == KeyCommand::kNew;
+    const std::string path = is_new ? arguments.key_file : followed(file_source(arguments.key_file).path);
+    const std::string folder = nearest_directory(std::string(folder_of(path)));
     Permissions permissions{{folder}, {}};
-    if (makes) permissions.write.push_back(folder);
+    if (is_new || arguments.key_command == KeyCommand::kRotate) permissions.write.push_back(folder);
+    if (is_new) return permissions;
+    try {
+        for (const KeyVersion& version : versions_of_key(path)) {
+            if (version.path != path) permissions.read.push_back(version.path);
+        }
+    } catch (const SystemError&) {  // reported where the key is read
+    }
     return permissions;
 }
 

@@ -132,17 +132,22 @@ SecretKey read_opened(int descriptor, std::chrono::milliseconds patience, const 
     return key;
 }
 
+std::string path_of(const KeySource& source) {
+    if (source.version == 0) return source.where;
+    std::optional<std::string> found = path_of_version(source.where, source.version);
+    if (!found) refuse(source, "the key has no version " + std::to_string(source.version));
+    return std::move(*found);
+}
+
 SecretKey read_file(const KeySource& source, std::chrono::milliseconds patience) {
-    std::string path = source.where;
-    if (source.version != 0) {
-        std::optional<std::string> found = path_of_version(path, source.version);
-        if (!found) refuse(source, "the key has no version " + std::to_string(source.version));
-        path = std::move(*found);
+    for (;;) {
+        const std::string path = path_of(source);
+        // Without O_NONBLOCK, opening a named pipe waits for a writer.
+        const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        if (!file.is_open()) throw_errno(path);
+        // A rotation in the meantime may have given the version another name, and its old name to a new version.
+        if (path_of(source) == path) return read_opened(file.get(), patience, source, path);
     }
-    // Without O_NONBLOCK, opening a named pipe waits for a writer.
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file.is_open()) throw_errno(path);
-    return read_opened(file.get(), patience, source, path);
 }
 
 SecretKey read_descriptor(const KeySource& source) {
@@ -192,17 +197,19 @@ SecretKey checked(SecretKey key, const KeySource& source) {
     return key;
 }
 
-// Moves the version from the end of `where`, if there is one.
-void take_version(KeySource& source) {
-    const std::size_t sign = source.where.rfind('@');
-    if (sign == std::string::npos) return;
-    const char* const begin = source.where.data() + sign + 1;
-    const char* const end = source.where.data() + source.where.size();
-    std::uint64_t version = 0;
-    const auto [parsed, error] = std::from_chars(begin, end, version);
-    if (error != std::errc() || parsed != end || version == 0 || version > kMaxKeyVersion) return;
-    source.version = version;
-    source.where.resize(sign);
+// Separates the version from the path, the variable or the number.
+void split_version(KeySource& source) {
+    if (source.kind != KeySource::Kind::kFile) {
+        source.version = take_version(source.where);
+        return;
+    }
+    try {
+        KeyFile file = file_source(source.where);
+        source.where = std::move(file.path);
+        source.version = file.version;
+    } catch (const ArgumentError& error) {
+        refuse(source, error.what());
+    }
 }
 
 }  // namespace
@@ -223,8 +230,10 @@ KeySource parse_key_source(const std::string& text) {
         } else {
             is_known = false;
         }
-        take_version(source);
-        if (is_known && is_name(source.name) && !source.where.empty()) return source;
+        if (is_known && is_name(source.name) && !source.where.empty()) {
+            split_version(source);
+            return source;
+        }
     }
     throw RuleError(
         "a key is given as NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N; a name has letters, digits, \"_\", \"-\" "

@@ -31,8 +31,8 @@ struct SecretKey {
     std::span<const std::uint8_t> bytes() const noexcept { return memory.bytes().first(size); }
 };
 
-// Parses NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N, each perhaps followed by @VERSION. Throws a RuleError that
-// does not contain the text, because what cannot be parsed may itself be a key.
+// Parses NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N, each perhaps followed by @VERSION; see file_source() for those
+// of files. Throws a RuleError that does not contain the text, because what cannot be parsed may itself be a key.
 KeySource parse_key_source(const std::string& text);
 
 // The source of a key that the program already has. Throws RuleError for an invalid name.

@@ -353,7 +353,56 @@ def killed_while_waiting(bench):
     site.remove()
 
 
-CHECKS = [usable, files, words, pipes, changing, variables, descriptors, unopened, killed_while_waiting]
+def versions(bench, key):
+    """The versions of the key: number -> (id, whether it is in use)."""
+    run = bench.run(["key", "list", key])
+    need_code(run, {0}, "key list")
+    found = {}
+    for line in run.stdout.decode().splitlines():
+        number, identity, _, *used = line.split("\t")
+        found[int(number)] = identity, used == ["in use"]
+    need(sum(used for _, used in found.values()) == 1, "not one version is in use: %s" % found)
+    return found
+
+
+def rotations(bench):
+    """Rotations that are killed at a call, or of which a call fails: no version is lost, and the next one goes on"""
+    bench.need_plain_binary("its runtime does not work under strace")
+    strace = bench.need_tool("strace")
+    calls = ["flock", "openat", "fchmod", "write", "fsync", "link", "rename", "unlink"]
+    done = set()
+    for call in calls:
+        for kind in ("signal=KILL", "error=EPERM" if call == "link" else "error=EIO"):
+            for nth in range(1, 100):
+                site = KeySite(bench)
+                key = site.path("k")
+                for word in ("new", "rotate")[:1 + nth % 2]:   # so that both the first and a later one are seen
+                    need_code(bench.run(["key", word, key]), {0}, word)
+                before, content = versions(bench, key), read(key)
+                trace = site.path("trace")
+                run = bench.run(["key", "rotate", key],
+                                wrap=[strace, "-f", "-qq", "-o", trace, "-e", "trace=" + call, "-e",
+                                      "inject=%s:%s:when=%d" % (call, kind, nth)])
+                is_hit = b"INJECTED" in read(trace) or b"killed by SIGKILL" in read(trace)
+                after = versions(bench, key)
+                what = "%s %s %d" % (call, kind, nth)
+                for number, (identity, _) in before.items():
+                    need(after[number][0] == identity, "%s: version %d is lost" % (what, number))
+                need(max(after) <= max(before) + 1, "%s: %s" % (what, after))
+                if call == "link" and kind.startswith("error") and is_hit:
+                    need("hard links" in run.message and read(key) == content, "%s: %s" % (what, run))
+                need_code(bench.run(["key", "rotate", key]), {0}, what)
+                last = versions(bench, key)
+                need(max(last) == max(after) + 1 and last[max(last)][1], "%s, and then: %s" % (what, last))
+                need(not [name for name in os.listdir(site.root) if "cleave-new" in name], "%s: a file is left" % what)
+                site.remove()
+                if not is_hit:
+                    break
+                done.add(call)
+    need(done == set(calls), "calls that were not seen: %s" % (set(calls) - done))
+
+
+CHECKS = [usable, files, words, pipes, changing, variables, descriptors, unopened, killed_while_waiting, rotations]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

@@ -25,6 +25,7 @@
 #include "memory/secret_memory.h"
 #include "stage/encodings.h"
 #include "stage/hasher.h"
+#include "stage/key_versions.h"
 #include "stage/mac.h"
 #include "temporary_directory.h"
 
@@ -233,14 +234,72 @@ TEST_F(Keys, HaveVersions) {
     EXPECT_EQ(ring_of("a=file:" + path + "@1").id("a"), ring_of("a=file:" + old).id("a"));
     EXPECT_EQ(reason("a=file:" + path + "@3"), "the key has no version 3");
     // Nothing but a number from 1 is a version.
-    for (const char* other : {"@0", "@", "@1x", "@-1", "@1000000000"}) {
+    for (const char* other : {"@0", "@", "@1x", "@-1", "@01", "@1000000000"}) {
         EXPECT_NE(reason("a=file:" + path + other).find("No such file"), std::string::npos) << other;
     }
     const std::string lone = file("lone", kKey);
-    EXPECT_EQ(ring_of("a=file:" + lone + "@999999999").version("a"), 999'999'999U);
+    EXPECT_EQ(ring_of("a=file:" + lone + "@1").version("a"), 1U);
+    EXPECT_EQ(reason("a=file:" + lone + "@2"), "the key has no version 2");
+    // Elsewhere a version is only recorded.
     ::setenv("KEYS_TEST", kKey.c_str(), 1);
     EXPECT_EQ(ring_of("a=env:KEYS_TEST@5").version("a"), 5U);
+    const int descriptor = ::open(lone.c_str(), O_RDONLY);
+    EXPECT_EQ(ring_of("a=fd:" + std::to_string(descriptor) + "@999999999").version("a"), 999'999'999U);
     EXPECT_THROW(std::ignore = ring_of("a=file:" + lone).version("b"), std::invalid_argument);
+}
+
+TEST_F(Keys, AFileWhoseNameEndsInANumberIsThatFile) {
+    const std::string path = file("k@2", kKey);
+    const KeyRing ring = ring_of("a=file:" + path);
+    EXPECT_EQ(ring.version("a"), 0U);
+    EXPECT_EQ(ring.id("a"), "60afabb072a7c375");
+    EXPECT_EQ(ring_of("a=file:" + path + "@1").version("a"), 1U);
+    const std::string other = file("k", kKey + "x");
+    EXPECT_EQ(reason("a=file:" + path), path + ": there is a file with this name, and also a key " + other +
+                                            " of which it may be a version; rename one of them");
+    EXPECT_EQ(ring_of("a=file:" + other + "@1").version("a"), 1U);
+    ::unlink(path.c_str());
+    EXPECT_EQ(reason("a=file:" + path), "the key has no version 2");
+}
+
+// (number, name, whether it is in use) of each version.
+std::string shown(const std::vector<KeyVersion>& versions) {
+    std::string text;
+    for (const KeyVersion& version : versions) {
+        text += std::to_string(version.number) + " " + version.path.substr(version.path.rfind('/') + 1) +
+                (version.is_in_use ? " used\n" : "\n");
+    }
+    return text;
+}
+
+TEST_F(Keys, VersionsAreLinks) {
+    const std::string path = file("k", kKey);
+    const auto link = [&](const std::string& from, const std::string& to) {
+        EXPECT_EQ(::link(directory_.path(from).c_str(), directory_.path(to).c_str()), 0);
+    };
+    EXPECT_EQ(shown(versions_of_key(path)), "1 k used\n");
+    link("k", "k.v1");
+    EXPECT_EQ(shown(versions_of_key(path)), "1 k.v1 used\n");
+    // A rotation that was killed before it replaced the key.
+    file("k.v2", kKey + "2");
+    EXPECT_EQ(shown(versions_of_key(path)), "1 k.v1 used\n2 k.v2\n");
+    EXPECT_EQ(path_of_version(path, 2), directory_.path("k.v2"));
+    EXPECT_EQ(path_of_version(path, 3), std::nullopt);
+    file("k.v10", kKey + "10");
+    EXPECT_EQ(::unlink(path.c_str()), 0);
+    link("k.v10", "k");
+    EXPECT_EQ(shown(versions_of_key(path)), "1 k.v1\n2 k.v2\n10 k.v10 used\n");
+    // As rotations wrote them before the newest version was a link, and as a copy without links has them.
+    EXPECT_EQ(::unlink(path.c_str()), 0);
+    file("k", kKey + "11");
+    EXPECT_EQ(shown(versions_of_key(path)), "1 k.v1\n2 k.v2\n10 k.v10\n11 k used\n");
+    EXPECT_EQ(ring_of("a=file:" + path + "@11").id("a"), ring_of("a=file:" + path).id("a"));
+
+    const TemporaryDirectory other;
+    const std::string leads = other.path("link");
+    ASSERT_EQ(::symlink(path.c_str(), leads.c_str()), 0);
+    EXPECT_EQ(shown(versions_of_key(leads)), shown(versions_of_key(path)));
+    EXPECT_EQ(ring_of("a=file:" + leads + "@2").id("a"), ring_of("a=file:" + directory_.path("k.v2")).id("a"));
 }
 
 TEST_F(Keys, OfTheEnvironmentAreWiped) {
