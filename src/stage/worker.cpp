@@ -225,21 +225,29 @@ private:
     const std::size_t records_;
 };
 
+// Whether the rule for a field leaves its value as it is. The column has rules.
+template <class Side>
+bool keeps_value(Side& side, const BlockRecord& record, std::uint32_t column) {
+    const FlatProgram* const program = side.program;
+    const FlatRule& rule = entries<FlatRule>(program, program->rules)[rule_for<false>(side, record, column)];
+    const FieldSpan field = record.field(column);
+    if (stays(side, record, rule, field)) return true;
+    if (rule.kind != FlatKind::kTop) return false;
+    const std::uint8_t* const top = reinterpret_cast<const std::uint8_t*>(program) + rule.operation;
+    return reinterpret_cast<const Top*>(top)->keeps(side.decode(record, field));
+}
+
 }  // namespace
 
-// Looks for forbidden values in columns that stay as they are.
+// Looks for forbidden values in fields that stay as they are.
 void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
     const BlockRecord record = view(block, r);
     if (record.count != rules.column_count) return;
     CpuSide side(*this, block);
     for (const std::size_t watched : rules.watched) {
         const auto column = static_cast<std::uint32_t>(watched);
+        if (!rules.rules.of_column[column].empty() && !keeps_value(side, record, column)) continue;
         const FieldSpan field = record.field(column);
-        if (!rules.rules.of_column[column].empty()) {
-            const FlatRule& rule =
-                entries<FlatRule>(side.program, side.program->rules)[rule_for<false>(side, record, column)];
-            if (!stays(side, record, rule, field)) continue;
-        }
         const std::string_view what = forbidden_in(record, field);
         if (what.empty()) continue;
         throw InputError(std::string(what) + " in column " + rules.rules.names[column] + ", which stays",
@@ -394,7 +402,8 @@ void StageWorker::clear() {
 
 void StageWorker::release() {
     clear();
-    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->measured, &state_->kept}) {
+    for (ValueBuffer* buffer :
+         {&state_->out, &state_->value, &state_->by_value, &state_->scratch, &state_->measured, &state_->kept}) {
         buffer->release();
     }
     state_->reader = state_->new_reader();

@@ -33,11 +33,13 @@ bool has_day_at(const std::uint8_t* at, const std::uint8_t* end) {
             const bool is_separator = at != end && (*at == '.' || *at == '-' || *at == '/');
             if (!is_separator || (i == 2 && *at != separator)) return false;
             separator = *at++;
+            at += blank_size(at, end);
         }
         numbers[i] = take_number(at, end, kYear, sizes[i]);
         if (numbers[i] == 0 || sizes[i] == 3) return false;
     }
-    if (at != end && is_letter_or_digit(*at) && *at != 'T') return false;
+    const bool has_time = at != end && ((*at | 0x20) == 't' || (*at | 0x20) == 'z');
+    if (at != end && is_letter_or_digit(*at) && !has_time) return false;
     if (sizes[0] == kYear) return sizes[1] <= 2 && sizes[2] <= 2 && is_day_of_life(numbers[0], numbers[1], numbers[2]);
     if (sizes[2] != kYear || sizes[0] > 2 || sizes[1] > 2) return false;
     return is_day_of_life(numbers[2], numbers[1], numbers[0]) || is_day_of_life(numbers[2], numbers[0], numbers[1]);

@@ -27,24 +27,23 @@ bool has_card_number(Value value) noexcept;
 // of them may have a separator between them. There must be no letter or digit directly before or after.
 bool has_iban(Value value) noexcept;
 
-// Whether the value contains `+` and 7 to 15 digits, the first of them not 0 (E.164). Two digits may have one or two
-// characters between them: separators and parentheses. There must be no letter, digit or `+` directly before, and no
-// digit after.
+// Whether the value contains `+` and 7 to 15 digits, the first of them not 0 (E.164). Before each digit there may be up
+// to three separators and parentheses. There must be no letter or digit directly before, and no digit after.
 bool has_phone_number(Value value) noexcept;
 
 // Whether the value contains four decimal numbers up to 255 without leading zeros, separated by dots; or eight
-// hexadecimal numbers of up to four digits, separated by colons, or fewer of them with one `::` (RFC 4291), of which
-// the last two may be written as four decimal ones. There must be no letter, digit, dot or colon directly before or
-// after, except for a dot or colon that ends a sentence.
+// hexadecimal numbers of up to four digits, separated by colons, or fewer of them with one `::` (RFC 4291). There must
+// be no letter or digit directly before or after, and no digit on the other side of a dot. The second kind may have a
+// word and a colon before it, or a colon and a word after it.
 bool has_ip_address(Value value) noexcept;
 
 // Whether the value contains a day of the years 1900 to 2099: year, month and day, or day and month in either order and
-// year, separated by two dots, hyphens or slashes, in one or two digits each. There must be no letter or digit directly
-// before or after, except for a `T` after it.
+// year, separated by two dots, hyphens or slashes, in one or two digits each. A blank may follow each of these. There
+// must be no letter or digit directly before or after, except for the `T` or `Z` of a time, in either case, after it.
 bool has_day(Value value) noexcept;
 
-// Whether the value contains something that gives access: a key or token with a known beginning, alphabet and length
-// (secret.cpp has the list), or the first line of a private key in PEM.
+// Whether the value contains something that gives access: a key or token with a known beginning, alphabet and shortest
+// length (secret.cpp has the list), or the first line of a private key in PEM or of PGP.
 bool has_secret(Value value) noexcept;
 
 // The table of kinds.

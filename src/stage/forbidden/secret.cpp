@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,41 +18,45 @@ enum class Alphabet : std::uint8_t {
     kDotted,  // the same and dots
 };
 
-// A secret begins with `prefix`; then follow from `least` to `most` characters.
+// A secret begins with `prefix`; then follow at least `least` characters.
 struct Form {
     TextInPlace<24> prefix;
     Alphabet alphabet;
     std::uint16_t least;
-    std::uint16_t most;
 };
 
 // Sources: the documentation of each service, as far as it states the form. All of them are made to be found.
-constexpr std::uint16_t kAny = UINT16_MAX;
-constexpr Form kForms[] = {
-    {"AKIA", Alphabet::kUpper, 16, 16},              // Amazon: the id of an access key
-    {"ASIA", Alphabet::kUpper, 16, 16},              // Amazon: a temporary one
-    {"AIza", Alphabet::kBase64, 35, 35},             // Google: an API key
-    {"AGE-SECRET-KEY-1", Alphabet::kUpper, 58, 58},  // age
-    {"SG.", Alphabet::kDotted, 66, 66},              // SendGrid
-    {"dckr_pat_", Alphabet::kBase64, 27, 27},        // Docker
-    {"eyJ", Alphabet::kDotted, 60, kAny},            // JSON Web Token (RFC 7519): {" in base64url
-    {"gho_", Alphabet::kWord, 36, 36},               // GitHub
-    {"ghp_", Alphabet::kWord, 36, 36},
-    {"ghr_", Alphabet::kWord, 36, 76},
-    {"ghs_", Alphabet::kWord, 36, 36},
-    {"ghu_", Alphabet::kWord, 36, 36},
-    {"github_pat_", Alphabet::kBase64, 82, 82},
-    {"glpat-", Alphabet::kDotted, 20, kAny},                // GitLab
-    {"hf_", Alphabet::kWord, 34, 34},                       // Hugging Face
-    {"npm_", Alphabet::kWord, 36, 36},                      // npm
-    {"pypi-AgEIcHlwaS5vcmc", Alphabet::kBase64, 50, kAny},  // PyPI: a macaroon of pypi.org
-    {"rk_live_", Alphabet::kWord, 24, kAny},                // Stripe
-    {"sk_live_", Alphabet::kWord, 24, kAny},
-    {"sk-ant-", Alphabet::kBase64, 80, kAny},   // Anthropic
-    {"sk-proj-", Alphabet::kBase64, 40, kAny},  // OpenAI
-    {"xapp-", Alphabet::kBase64, 40, kAny},     // Slack
-    {"xoxb-", Alphabet::kBase64, 40, kAny},
-    {"xoxp-", Alphabet::kBase64, 40, kAny},
+
+// The prefixes are so rare in words that they may also follow one.
+constexpr Form kMarkedForms[] = {
+    {"AGE-SECRET-KEY-1", Alphabet::kUpper, 58},  // age
+    {"dckr_pat_", Alphabet::kBase64, 27},        // Docker
+    {"gho_", Alphabet::kWord, 36},               // GitHub
+    {"ghp_", Alphabet::kWord, 36},
+    {"ghr_", Alphabet::kWord, 36},
+    {"ghs_", Alphabet::kWord, 36},
+    {"ghu_", Alphabet::kWord, 36},
+    {"github_pat_", Alphabet::kBase64, 82},
+    {"glpat-", Alphabet::kDotted, 20},                // GitLab
+    {"hf_", Alphabet::kWord, 34},                     // Hugging Face
+    {"npm_", Alphabet::kWord, 36},                    // npm
+    {"pypi-AgEIcHlwaS5vcmc", Alphabet::kBase64, 50},  // PyPI: a macaroon of pypi.org
+    {"rk_live_", Alphabet::kWord, 24},                // Stripe
+    {"sk_live_", Alphabet::kWord, 24},
+    {"sk-ant-", Alphabet::kBase64, 80},   // Anthropic
+    {"sk-proj-", Alphabet::kBase64, 40},  // OpenAI
+    {"xapp-", Alphabet::kBase64, 40},     // Slack
+    {"xoxb-", Alphabet::kBase64, 40},
+    {"xoxp-", Alphabet::kBase64, 40},
+};
+
+// These must not follow a letter or a digit.
+constexpr Form kPlainForms[] = {
+    {"AKIA", Alphabet::kUpper, 16},   // Amazon: the id of an access key
+    {"ASIA", Alphabet::kUpper, 16},   // Amazon: a temporary one
+    {"AIza", Alphabet::kBase64, 35},  // Google: an API key
+    {"SG.", Alphabet::kDotted, 66},   // SendGrid
+    {"eyJ", Alphabet::kDotted, 60},   // JSON Web Token (RFC 7519): {" in base64url
 };
 
 bool is_in(Alphabet alphabet, std::uint8_t byte) {
@@ -63,22 +69,43 @@ bool is_in(Alphabet alphabet, std::uint8_t byte) {
 
 bool has_form(const Form& form, std::string_view text) {
     if (!text.starts_with(form.prefix.view())) return false;
-    std::size_t count = 0;
-    for (const char sign : text.substr(form.prefix.view().size())) {
-        if (!is_in(form.alphabet, static_cast<std::uint8_t>(sign))) break;
-        ++count;
-    }
-    return count >= form.least && count <= form.most;
+    text.remove_prefix(form.prefix.view().size());
+    if (text.size() < form.least) return false;
+    return std::ranges::all_of(text.substr(0, form.least),
+                               [&](char sign) { return is_in(form.alphabet, static_cast<std::uint8_t>(sign)); });
 }
 
-// Whether "-----BEGIN ... PRIVATE KEY-----" (RFC 7468) is in the text.
+bool is_word(char sign) { return is_letter_or_digit(static_cast<std::uint8_t>(sign)); }
+bool is_hex(char sign) { return is_hex_digit(static_cast<std::uint8_t>(sign)); }
+
+// Whether a letter or a digit precedes `at`, unless it belongs to a byte that is written as %XX.
+bool is_behind_word(std::string_view text, std::size_t at) {
+    if (at == 0 || !is_word(text[at - 1])) return false;
+    const bool is_percent = at >= 3 && text[at - 3] == '%' && is_hex(text[at - 2]) && is_hex(text[at - 1]);
+    return !is_percent;
+}
+
+// Where the first mark of a prefix is.
+constexpr std::size_t mark_of(std::string_view prefix) { return prefix.find_first_of("_-"); }
+
+// Whether a form has its first mark at `mark`.
+bool has_marked_form(std::string_view text, std::size_t mark) {
+    return std::ranges::any_of(kMarkedForms, [&](const Form& form) {
+        const std::size_t before = mark_of(form.prefix.view());
+        return before <= mark && has_form(form, text.substr(mark - before));
+    });
+}
+
+// Whether "-----BEGIN ... PRIVATE KEY-----" (RFC 7468), or the same with "KEY BLOCK" (RFC 4880), is in the text.
 bool has_private_key(std::string_view text) {
     constexpr std::string_view kBegin = "-----BEGIN ";
-    constexpr std::string_view kEnd = "PRIVATE KEY-----";
+    constexpr std::array<std::string_view, 2> kEnds = {"PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"};
     constexpr std::size_t kMostBetween = 24;  // "ENCRYPTED ", "OPENSSH " and their like
     for (std::size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at + 1)) {
-        const std::string_view rest = text.substr(at + kBegin.size(), kMostBetween + kEnd.size());
-        if (rest.find(kEnd) != std::string_view::npos) return true;
+        const std::string_view rest = text.substr(at + kBegin.size());
+        for (const std::string_view end : kEnds) {
+            if (rest.substr(0, kMostBetween + end.size()).find(end) != std::string_view::npos) return true;
+        }
     }
     return false;
 }
@@ -86,18 +113,17 @@ bool has_private_key(std::string_view text) {
 }  // namespace
 
 bool has_secret(Value value) noexcept {
-    const std::string_view text(reinterpret_cast<const char*>(value.data), value.size);
     constexpr std::size_t kShortest = 20;  // an access key of Amazon
+    const std::string_view text(reinterpret_cast<const char*>(value.data), value.size);
     if (text.size() < kShortest) return false;
-    bool is_behind_word = false;
-    for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
-        const auto byte = static_cast<std::uint8_t>(text[at]);
-        if (!is_behind_word && is_letter(byte)) {
-            for (const Form& form : kForms) {
-                if (has_form(form, text.substr(at))) return true;
-            }
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char sign = text[at];
+        if ((sign == '_' || sign == '-') && has_marked_form(text, at)) return true;
+        const bool may_begin = sign == 'A' || sign == 'S' || sign == 'e';  // kPlainForms
+        if (!may_begin || is_behind_word(text, at)) continue;
+        if (std::ranges::any_of(kPlainForms, [&](const Form& form) { return has_form(form, text.substr(at)); })) {
+            return true;
         }
-        is_behind_word = is_letter_or_digit(byte) || byte == '_';
     }
     return has_private_key(text);
 }

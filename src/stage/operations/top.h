@@ -31,6 +31,12 @@ struct Top {
         return is_above(number) ? copy_bytes(out, text, text_size) : copy_bytes(out, value.data, value.size);
     }
 
+    // Whether the value stays as it is.
+    bool keeps(Value value) const {
+        const ScaledNumber number = scaled_number(value, decimals);
+        return number.is_number && !is_above(number);
+    }
+
     std::uint64_t limit = 0;  // LIMIT times 10^decimals
     std::uint64_t decimals = 0;
     std::uint64_t text_size = 0;

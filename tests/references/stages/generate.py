@@ -221,7 +221,8 @@ def make_value(kind, random_):
         text = random_.choice([b"GB29 NWBK 6016 1331 9268 19", b"at611904300234573201", b"DE89370400440532013000",
                                b"+43 (1) 234-56.78", b"+1 555 010 9999", b"10.0.0.1", b"2001:db8::1", b"::ffff:10.0.0.1",
                                b"1:2:3:4:5:6:7:8", b"1980-05-17", b"17.5.1980", b"05/17/1980", b"AKIAABCDEFGH01234567",
-                               b"ghp_" + b"aB3" * 12, b"-----BEGIN RSA PRIVATE KEY-----"])
+                               b"ghp_" + b"aB3" * 12, b"-----BEGIN RSA PRIVATE KEY-----", b"+43123456789",
+                               b"host:10.0.0.1", b"17. 5. 2024", b"-----BEGIN PGP PRIVATE KEY BLOCK-----"])
         for _ in range(random_.choice([0, 0, 1, 1, 2])):
             at = random_.randrange(len(text) + 1)
             text = text[:at] + random_.choice([b"", b"1", b"x", b" ", b".", b":", b"-", b"+", b"(", "\u00a0".encode()]) + \

@@ -364,32 +364,42 @@ def has_iban(value):
 
 
 def has_phone(value):
-    between = b"(?:" + SEPARATOR + rb"|[()]){0,2}"
-    return re.search(rb"(?<![0-9A-Za-z+])\+[1-9](?:" + between + rb"[0-9]){6,14}(?![0-9])", value) is not None
+    between = b"(?:" + SEPARATOR + rb"|[()]){0,3}"
+    return re.search(rb"(?<![0-9A-Za-z])\+" + between + rb"[1-9](?:" + between + rb"[0-9]){6,14}(?![0-9])",
+                     value) is not None
+
+
+def is_address(text, kind):
+    try:
+        kind(text.decode())
+    except ValueError:
+        return False
+    return text != b"::"
 
 
 def has_ip(value):
-    for run in re.finditer(rb"(?<![0-9A-Za-z.:])[0-9A-Fa-f.:]+(?![0-9A-Za-z])", value):
-        text = run.group().decode()
-        if run.end() < len(value) and value[run.end():run.end() + 1] in (b".", b":"):
-            continue
-        candidates = [text]
-        if text.endswith(".") or (text.endswith(":") and not text.endswith("::")):
-            candidates.append(text[:-1])
-        for candidate in candidates:
-            address, colon, _ = candidate.partition(":")
-            for one in (candidate, address if colon and "." in address else candidate):
-                try:
-                    ipaddress.ip_address(one)
-                    if one != "::":
-                        return True
-                except ValueError:
-                    pass
+    four = rb"(?=(?<![0-9A-Za-z])(?<![0-9]\.)([0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![0-9A-Za-z])(?!\.[0-9]))"
+    if any(is_address(found.group(1), ipaddress.IPv4Address) for found in re.finditer(four, value)):
+        return True
+    for run in re.finditer(rb"[0-9A-Fa-f:]+", value):
+        text = run.group()
+        if re.search(rb"(?:[0-9A-Za-z]|[0-9]\.)\Z", value[:run.start()]) or re.match(rb":(?!:)", text):
+            text = text.partition(b":")[2]
+        if re.match(rb"[0-9A-Za-z]|\.[0-9]", value[run.end():]) or re.search(rb"(?<!:):\Z", text):
+            text = text.rpartition(b":")[0]
+        word, _, rest = text.partition(b":")
+        if is_address(text, ipaddress.IPv6Address):
+            return True
+        if re.search(rb"[A-Fa-f]", word) and is_address(rest, ipaddress.IPv6Address):
+            return True
     return False
 
 
 def has_date(value):
-    for found in re.finditer(rb"(?=(?<![0-9A-Za-z])([0-9]{1,4})([./-])([0-9]{1,2})\2([0-9]{1,4})(?![0-9A-SU-Za-z]))", value):
+    blank = b"(?: |\xc2\xa0|\xe2\x80\xaf)?"
+    pattern = (rb"(?=(?<![0-9A-Za-z])([0-9]{1,4})([./-])" + blank + rb"([0-9]{1,2})\2" + blank +
+               rb"([0-9]{1,4})(?![0-9A-SU-Ya-su-y]))")
+    for found in re.finditer(pattern, value):
         first, _, second, third = found.groups()
         if len(first) == 4 and len(third) <= 2:
             days = [(first, second, third)]
@@ -404,8 +414,9 @@ def has_date(value):
 
 def has_secret(value):
     """The few that are generated."""
-    return re.search(rb"(?<![0-9A-Za-z_])(?:AKIA[A-Z0-9]{16}(?![A-Z0-9])|ghp_[A-Za-z0-9]{36}(?![A-Za-z0-9]))"
-                     rb"|-----BEGIN .{0,24}PRIVATE KEY-----", value, re.DOTALL) is not None
+    key = rb"(?:(?<![0-9A-Za-z])|(?<=%[0-9A-Fa-f]{2}))AKIA[A-Z0-9]{16}"
+    block = rb"-----BEGIN .{0,24}PRIVATE KEY(?: BLOCK)?-----"
+    return re.search(key + rb"|ghp_[A-Za-z0-9]{36}|sk-proj-[A-Za-z0-9_-]{40}|" + block, value, re.DOTALL) is not None
 
 
 def luhn(digits):

@@ -288,7 +288,7 @@ def write_record(record, bound, dialect, data, null_token, forbid, result):
 
 
 def change(place, record, bound, dialect, null_token):
-    """Returns the new bytes of a field, and whether an operation other than keep was applied."""
+    """Returns the new bytes of a field, and whether its value is another one than before, as far as --forbid asks."""
     field = record.fields[place]
     if place not in bound.named:
         if bound.default_report is None:
@@ -315,5 +315,6 @@ def change(place, record, bound, dialect, null_token):
         value = operation.apply(field.value, *aids)
         if value is None:
             return null_token or b"", True
-        return write_value(value, field.quoted, dialect), True
+        is_kept = operation.name == "top" and value == field.value
+        return write_value(value, field.quoted, dialect), not is_kept
     raise AssertionError("no rule without a condition")

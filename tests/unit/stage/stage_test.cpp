@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "cleave/error.h"
+#include "cleave/keys.h"
+#include "cleave/memory.h"
 #include "inputs.h"
 #include "stage/program.h"
 
@@ -74,6 +80,59 @@ Keyed keyed(std::string_view text, const std::string& rule, const std::vector<st
     }
     EXPECT_EQ(worker.size_of_keys(), size);
     return result;
+}
+
+// A worker that has released its memory holds as much as a new one.
+TEST(Stage, ReleasesAllBuffers) {
+    const std::string key = "0123456789abcdef0123456789abcdef";
+    const std::vector<NamedKey> given{{"k", bytes_of(key)}};
+    const KeyRing ring({}, given);
+    const auto memory = MemoryManager::open("pool:64M");
+    const auto used = [&] { return memory->pool_statistics()->used_size; };
+    StageOptions options;
+    options.rules = {{"a: noise(k, sd=1, by=b)", "--redact"}, {"c: encrypt(k)", "--redact"}};
+    options.is_header_given = true;
+    const Stage stage(options, Dialect(), bytes_of("a,b,c\n"), true, &ring);
+    StageWorker worker(stage, default_kernel(), memory);
+    const std::size_t before = used();
+    const std::string large(1 << 20, 'x');
+    const std::string text = "1,\"" + large + "\"\"\",\"" + large + "\"\"\"\n";
+    for (unsigned round = 0; round < 2; ++round) {
+        const RecordBlock block = worker.read(bytes_of(text), {}, true);
+        std::vector<std::uint64_t> sizes(block.record_count());
+        worker.measure(block, sizes);
+        worker.write(block);
+        EXPECT_EQ(worker.written().size(), sizes.at(0));
+        EXPECT_GT(used(), before + 4 * large.size());
+        worker.release();
+        EXPECT_LT(used(), before + large.size());
+    }
+}
+
+// `top` leaves small numbers as they are, so they are searched; what it changes is not.
+TEST(Stage, LooksForForbiddenNumbersBelowTheTop) {
+    const auto refusal = [](const std::string& value, const std::string& rule) -> std::string {
+        StageOptions options;
+        options.rules = {{rule, "--redact"}};
+        options.is_header_given = true;
+        options.forbid = {ForbiddenKind::kCard, ForbiddenKind::kPhone};
+        const Stage stage(options, Dialect(), bytes_of("a\n"), true);
+        StageWorker worker(stage, default_kernel());
+        try {
+            const std::string text = value + "\n";
+            worker.write(worker.read(bytes_of(text), {}, true));
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    const std::string card = "4111111111111111";
+    EXPECT_EQ(refusal(card, "a: top(4111111111111111)"), "a card number in column a, which stays");
+    EXPECT_EQ(refusal("\"" + card + ".00\"", "a: top(4111111111111111)"), "a card number in column a, which stays");
+    EXPECT_EQ(refusal(card, "a: top(4111111111111110)"), "");
+    EXPECT_EQ(refusal("+43123456789", "a: top(999999999999)"), "a phone number in column a, which stays");
+    EXPECT_EQ(refusal("x " + card, "a: top(4111111111111111)"), "") << "becomes null";
+    EXPECT_EQ(refusal(card, "a: round(10)"), "");
 }
 
 TEST(Stage, HandsOverKeysAsTheyAreWritten) {
