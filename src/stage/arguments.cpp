@@ -27,9 +27,6 @@ const ArgumentSyntax* Arguments::take(std::string_view key, Kind kind) {
         if (argument.key != key) continue;
         if (found != nullptr) fail(std::string(key) + " is given twice", argument);
         if (kind == Kind::kText && !argument.nested.empty()) fail(std::string(key) + " is no operation", argument);
-        if (kind != Kind::kColumn && argument.column_number != 0) {
-            fail("a text that begins with # needs quotes", argument);
-        }
         is_taken_[i] = true;
         found = &argument;
     }

@@ -27,9 +27,8 @@ public:
     // The argument at this index, which must have no name and must not be an operation.
     const ArgumentSyntax& take_plain(std::size_t index, std::string_view what);
     const ArgumentSyntax& take_first(std::string_view what) { return take_plain(0, what); }
-    // The argument `key=...`; nullptr if it was not given. With kOperation, its value may also be an operation; with
-    // kColumn, it may also be the number of a column.
-    enum class Kind : std::uint8_t { kText, kOperation, kColumn };
+    // The argument `key=...`; nullptr if it was not given. With kOperation, its value may also be an operation.
+    enum class Kind : std::uint8_t { kText, kOperation };
     const ArgumentSyntax* take(std::string_view key, Kind kind = Kind::kText);
     // Takes the argument that is just `word`. Returns whether it was given.
     bool take_word(std::string_view word);

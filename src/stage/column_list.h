@@ -11,26 +11,9 @@
 
 #include "stage/rule_scanner.h"
 #include "stage/rules.h"
+#include "stage/syntax.h"
 
 namespace cleave {
-
-// An item of a list, as written.
-struct ColumnSyntax {
-    enum class Kind : std::uint8_t {
-        kWord,    // a name, NAME[N] or a range, depending on the columns of the input
-        kQuoted,  // a name
-        kNumber,  // #first, or #first-#last
-        kGlob,
-        kRest,  // *
-    };
-    Kind kind = Kind::kWord;
-    bool is_excluded = false;  // preceded by `!`
-    std::string text;          // the word or glob, or the text between the quotes
-    std::uint64_t nth = 0;     // for kQuoted, counted from 1; 0 if not given
-    std::uint64_t first = 0;   // for kNumber, counted from 1
-    std::uint64_t last = 0;
-    std::size_t place = 0;
-};
 
 // Parses a list, up to the first token that is not part of it. Throws RuleError.
 std::vector<ColumnSyntax> parse_columns(RuleScanner& scanner);

@@ -114,6 +114,7 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
     for (const auto& [name, id] : program.key_ids) {
         add(name);
         add(id);
+        add(std::to_string(program.keys->version(name)));
     }
     const KeyRing::Keys& keys = program.keys->keys();
     const SecretKey& key = keys.keys[keys.index_of(program.key_ids.front().first)];

@@ -34,8 +34,7 @@ KeyFile file_source(const std::string& text);
 // The file itself, if the path is a symbolic link: versions are beside the file, not beside the link.
 std::string followed(const std::string& path);
 
-// All versions in ascending order. Throws SystemError if the file does not exist or its folder
-// cannot be listed.
+// All versions in ascending order. Throws SystemError if the file does not exist or its folder cannot be listed.
 std::vector<KeyVersion> versions_of_key(const std::string& path);
 
 // The file that holds this version; nothing if there is no such version. Throws like versions_of_key().

@@ -4,7 +4,7 @@
 //   default    = "@default" ( "keep" | "null" | "drop" | "fail" ) ;
 //   rule       = columns ":" operation [ "if" condition { "and" condition } ] ;
 //   operation  = WORD [ "(" [ argument { "," argument } ] ")" ] ;
-//   argument   = [ WORD "=" ] ( VALUE | operation | "#" NUMBER ) ;   operations nest once; a number only after "="
+//   argument   = [ WORD "=" ] ( VALUE | operation ) | "by" "=" column ;      operations nest only once
 //   condition  = column ( "=" VALUE | "!=" VALUE | "in" "{" VALUE { "," VALUE } "}" | "empty" | "not" "empty" ) ;
 //   VALUE      = WORD | QUOTED ;
 //
@@ -36,6 +36,7 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view kEmptyKey = "empty";
+constexpr std::string_view kColumnKey = "by";
 
 class RuleParser {
 public:
@@ -104,16 +105,14 @@ private:
         if (argument.value.empty()) scanner_.expected("an argument");
         if (scanner_.accept("=")) {
             argument.key = std::move(argument.value);
+            if (argument.key == kColumnKey) {
+                argument.column = parse_column(scanner_);
+                return argument;
+            }
             value_place = scanner_.place();
             argument.is_quoted = scanner_.next_is("\"");
-            if (scanner_.next_is("#")) {
-                const ColumnSyntax column = parse_column(scanner_);
-                if (column.first != column.last) scanner_.fail("this is more than one column", column.place);
-                argument.column_number = column.first;
-                argument.value = "#" + std::to_string(column.first);
-            } else {
-                argument.value = parse_value();
-            }
+            if (scanner_.next_is("#")) scanner_.fail("a text that begins with # needs quotes", value_place);
+            argument.value = parse_value();
         }
         if (is_nested && argument.key == kEmptyKey) {
             scanner_.fail("empty=change goes with the outer operation", argument.place);

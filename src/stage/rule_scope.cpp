@@ -45,16 +45,7 @@ std::uint32_t RuleScope::use_cipher(const ArgumentSyntax& name, std::string_view
 
 std::uint32_t RuleScope::column(const ArgumentSyntax& argument) const {
     if (columns_ == nullptr) Arguments::fail("there are no columns", argument);
-    ColumnSyntax column;
-    const bool has_star = argument.value.find('*') != std::string::npos;
-    column.kind = argument.column_number != 0 ? ColumnSyntax::Kind::kNumber
-                  : argument.is_quoted        ? ColumnSyntax::Kind::kQuoted
-                  : has_star                  ? ColumnSyntax::Kind::kGlob
-                                              : ColumnSyntax::Kind::kWord;
-    column.text = argument.value;
-    column.first = column.last = argument.column_number;
-    column.place = argument.place;
-    return static_cast<std::uint32_t>(columns_->one(column, *source_));
+    return static_cast<std::uint32_t>(columns_->one(argument.column.value(), *source_));
 }
 
 std::string_view RuleScope::text_of(const ArgumentSyntax& file) const {

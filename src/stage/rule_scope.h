@@ -36,7 +36,7 @@ public:
     // What precedes the key's tokens of version 2 if a prefix is asked for.
     TokenPrefix prefix_of(const ArgumentSyntax& key) const { return TokenPrefix(keys_.version_of(key.value)); }
 
-    // The column that the argument names.
+    // The column that the argument, `by`, names.
     std::uint32_t column(const ArgumentSyntax& argument) const;
 
     // The index in RuleTables of the parsed file that the argument names.

@@ -87,6 +87,9 @@ void Hierarchy::add(std::size_t record, const std::string& key, std::string labe
     if (dots != std::string::npos) {
         const auto first = floor_of(value_of(std::string_view(key).substr(0, dots)));
         const auto last = floor_of(value_of(std::string_view(key).substr(dots + 2)));
+        if (first.has_value() != last.has_value()) {
+            refuse(record, "a range needs a number of up to 18 digits on both sides; `*` covers what is left");
+        }
         if (first && last) {
             if (!first->is_exact || !last->is_exact) refuse(record, "a bound has more than six decimals");
             if (first->units > last->units) refuse(record, "the range ends before it begins");

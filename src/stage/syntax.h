@@ -1,5 +1,5 @@
-// The parsed text of an operation in a rule, such as `mask(first=2, char=x)`. The parser produces it, and each
-// operation reads its own arguments from it.
+// The parsed text of an operation in a rule, such as `mask(first=2, char=x)`, and of columns. The parser produces it,
+// and each operation reads its own arguments from it.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,30 @@ namespace cleave {
 struct OperationSyntax;
 class RuleScope;  // see stage/rule_scope.h
 
-// One argument: VALUE, KEY=VALUE, or an operation, as in email(local=hmac(pii)).
+// An item of a list of columns, as written.
+struct ColumnSyntax {
+    enum class Kind : std::uint8_t {
+        kWord,    // a name, NAME[N] or a range, depending on the columns of the input
+        kQuoted,  // a name
+        kNumber,  // #first, or #first-#last
+        kGlob,
+        kRest,  // *
+    };
+    Kind kind = Kind::kWord;
+    bool is_excluded = false;  // preceded by `!`
+    std::string text;          // the word or glob, or the text between the quotes
+    std::uint64_t nth = 0;     // for kQuoted, counted from 1; 0 if not given
+    std::uint64_t first = 0;   // for kNumber, counted from 1
+    std::uint64_t last = 0;
+    std::size_t place = 0;
+};
+
+// One argument: VALUE, KEY=VALUE, by=COLUMN, or an operation, as in email(local=hmac(pii)).
 struct ArgumentSyntax {
     std::string key;    // empty if the argument has no key
     std::string value;  // without quotes; the name of the operation if `nested` is not empty
     bool is_quoted = false;
-    std::uint64_t column_number = 0;      // N if the value is `#N`, a column of the input; otherwise 0
+    std::optional<ColumnSyntax> column;   // of `by`, which then has no value
     std::size_t place = 0;                // the byte of the rule's text where the argument begins
     std::vector<OperationSyntax> nested;  // empty, or one operation
 };

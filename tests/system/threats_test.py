@@ -140,7 +140,42 @@ def averages(bench):
     assert error(*[rule % ", context=\"%d\"" % i for i in range(9)]) < 0.45 * once
 
 
-CHECKS = (frequency, small_domains, dates, joins, averages)
+def two_equations(bench):
+    """Two releases with one key and different arguments are not two equations for the value."""
+    names = ["p%d" % i for i in range(2000)]
+    truth = [bench.random.randrange(10_000) for _ in names]
+    rows = list(zip(names, truth))
+
+    def error(guesses):
+        return (sum((guess - value) ** 2 for guess, value in zip(guesses, truth)) / len(truth)) ** 0.5
+
+    few, many = ([float(number) for number in bench.columns(rows, "b: noise(k, sd=%d, by=a)" % sd)[1]]
+                 for sd in (10, 1000))
+    # If both had the same noise x, few = value + 10 x and many = value + 1000 x would give the value.
+    solved = [(1000 * one - 10 * other) / 990 for one, other in zip(few, many)]
+    assert error(solved) > error(few) > 9.2, (error(solved), error(few))
+    # The best that two releases give is their average, weighted by what is known of them: hardly better than one.
+    best = min(error([(1 - part) * one + part * other for one, other in zip(few, many)])
+               for part in (0, 0.00005, 0.0001, 0.0002, 0.001))
+    assert best > 0.97 * error(few), (best, error(few))
+    # A value that is given with further decimals is as hidden as one without.
+    rows = [(name, "%d.%02d" % (value, bench.random.randrange(100))) for name, value in zip(names, truth)]
+    assert all(number.lstrip("-").isdigit() for number in bench.columns(rows, "b: noise(k, sd=10, by=a)")[1])
+
+    start = datetime.date(2020, 1, 1)
+    rows = [(name, start + datetime.timedelta(days=value)) for name, value in zip(names, truth)]
+    near, far = ([datetime.date.fromisoformat(day) for day in
+                  bench.columns(rows, "b: shift-date(k, by=a, days=%d)" % days)[1]] for days in (20, 1000))
+    # With the same share of both ranges, the shift would be 20 / 980 of the days between the releases.
+    right = sum(abs((one - row[1]).days - (one - other).days * 20 / (20 - 1000)) <= 1
+                for one, other, row in zip(near, far, rows))
+    assert right < 0.12 * len(rows), right
+    # But the date is within reach of both releases.
+    assert all(abs((one - row[1]).days) <= 20 and abs((other - row[1]).days) <= 1000
+               for one, other, row in zip(near, far, rows))
+
+
+CHECKS = (frequency, small_domains, dates, joins, averages, two_equations)
 
 
 def main():

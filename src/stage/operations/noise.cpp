@@ -12,6 +12,8 @@
 namespace cleave {
 namespace {
 
+constexpr const char* kNoColumn = "the column that noise depends on is empty";
+
 struct Noisy {
     bool is_number = false;
     bool is_negative = false;
@@ -32,15 +34,18 @@ std::int64_t divided(std::int64_t number, std::int64_t by) {
     return (number + half) / by;
 }
 
+// `context.by` is not empty.
 Noisy noisy(const Noise& noise, Value value, OperationContext& context) {
     constexpr std::int64_t kScale = 131072;
     const ScaledNumber number = scaled_number(value, noise.decimals);
     if (!number.is_number || number.units == ScaledNumber::kTooLarge) return {};
     std::uint8_t digest[kMacSize];
+    const BigEndian deviation(noise.deviation);
+    const BigEndian decimals(noise.decimals);
     const BigEndian size(context.by.size);
-    context.hasher.token(noise.use, {size.value(), context.by, value}, digest);
+    context.hasher.token(noise.use, {deviation.value(), decimals.value(), size.value(), context.by, value}, digest);
     const std::int64_t added = divided(nearly_normal(digest) * static_cast<std::int64_t>(noise.deviation), kScale);
-    const auto units = static_cast<std::int64_t>(number.units);
+    const std::int64_t units = static_cast<std::int64_t>(number.units) + (number.has_half ? 1 : 0);
     const std::int64_t result = (number.is_negative ? -units : units) + added;
     return {true, result < 0, static_cast<std::uint64_t>(std::abs(result))};
 }
@@ -52,7 +57,7 @@ Noise Noise::parse(const OperationSyntax& syntax, RuleScope& scope) {
     Arguments arguments(syntax, "noise(KEY, sd=NUMBER, by=COLUMN, context=TEXT)");
     const ArgumentSyntax& key = arguments.take_first("the name of a key");
     const ArgumentSyntax* const deviation = arguments.take("sd");
-    const ArgumentSyntax* const by = arguments.take("by", Arguments::Kind::kColumn);
+    const ArgumentSyntax* const by = arguments.take("by");
     const ArgumentSyntax* const context = arguments.take("context");
     arguments.finish();
     if (deviation == nullptr) throw SyntaxError("noise needs sd=NUMBER, the standard deviation", syntax.place);
@@ -69,11 +74,13 @@ Noise Noise::parse(const OperationSyntax& syntax, RuleScope& scope) {
 }
 
 std::uint64_t Noise::measure(Value value, OperationContext& context) const {
+    if (context.by.size == 0) return context.refuse(kNoColumn);
     const Noisy made = noisy(*this, value, context);
     return made.is_number ? size_of_scaled(made.is_negative, made.units, decimals) : kBecomesNull;
 }
 
 std::uint64_t Noise::write(Value value, std::uint8_t* out, OperationContext& context) const {
+    if (context.by.size == 0) return context.refuse(kNoColumn);
     const Noisy made = noisy(*this, value, context);
     return made.is_number ? write_scaled(made.is_negative, made.units, decimals, out) : kBecomesNull;
 }

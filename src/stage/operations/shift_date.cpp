@@ -77,7 +77,8 @@ Day moved(const ShiftDate& shift, const ShiftDate::Format& format, Value value, 
     const Day date{std::int64_t{100} * two_digits(year) + two_digits(year + 2), two_digits(value.data + format.month),
                    two_digits(value.data + format.day)};
     std::uint8_t digest[kMacSize];
-    context.hasher.token(shift.use, context.by, digest);
+    const BigEndian days(shift.days);
+    context.hasher.token(shift.use, {days.value(), context.by}, digest);
     const std::uint64_t number = scaled_down(big_endian_number(digest), 2 * shift.days + 1);
     return to_date(to_days(date) + static_cast<std::int64_t>(number) - static_cast<std::int64_t>(shift.days));
 }
@@ -117,7 +118,7 @@ bool are_confusable(const ShiftDate::Format& a, const ShiftDate::Format& b) {
 ShiftDate ShiftDate::parse(const OperationSyntax& syntax, RuleScope& scope) {
     Arguments arguments(syntax, "shift-date(KEY, by=COLUMN, days=N, format=FORMAT, context=TEXT)");
     const ArgumentSyntax& key = arguments.take_first("the name of a key");
-    const ArgumentSyntax* const by = arguments.take("by", Arguments::Kind::kColumn);
+    const ArgumentSyntax* const by = arguments.take("by");
     const ArgumentSyntax* const given = arguments.take("format");
     const ArgumentSyntax* const context = arguments.take("context");
     ShiftDate shift;

@@ -4,8 +4,11 @@
 // empty COLUMN, and a date that would leave the years 0000 to 9999 are refused.
 //
 // With k derived from the key, the date moves by floor(h (2 N + 1) / 2^64) - N days, where h is the first 64 bits of
-// HMAC(k, value of COLUMN). FORMAT consists of YYYY, MM, DD and other characters, which stand for themselves; `|`
-// separates formats, of which the first that fits is used. A date may be followed by a time; see date_text.h.
+// HMAC(k, N as eight bytes, the most significant first, value of COLUMN). N is part of the message because the shifts
+// of releases with different N would otherwise have the ratio of these N, and two releases would give the date.
+//
+// FORMAT consists of YYYY, MM, DD and other characters, which stand for themselves; `|` separates formats, of which the
+// first that fits is used. A date may be followed by a time; see date_text.h.
 //
 // Days are counted as in Howard Hinnant, "chrono-compatible low-level date algorithms", in eras of 400 years.
 #pragma once

@@ -14,7 +14,7 @@ TABLES = {
     b"names.txt": "Ann\nBob\r\n\nCarl, the 3rd\nÄnne \n\"Dee\"".encode(), b"one.txt": b"\xef\xbb\xbfx",
     b"levels.csv": b"0..9,digit,small\r\n10..99.5,\"two, digits\",small\n-5..-1,minus,\npublic,open,\"a \"\"b\"\"\"\n"
                    b"..,dots,\n\n100..1000000,large,large\nAnn,first,name\n*,other,\n",
-    b"few.csv": b"1..500,half,all\n501..1000,rest,all\npublic,open,x\n"}
+    b"few.csv": b"1..500,half,all\n501..1000,rest,all\npublic,open,x\n", b"half.csv": b"0..17,a\n18..,b\n*,c\n"}
 KEYS = {b"k": bytes(range(32)), b"pii": b"\x00\xff\n" * 100, b"long-key.2": b"xy" * 32}
 FORMS = ["base64url", "hex", "decimal"]
 
@@ -362,8 +362,11 @@ def column(place, names, count, random_):
     name = names[place]
     is_bare = name and all(byte in BARE and byte not in b"*[" for byte in name)
     if names.count(name) > 1:
-        if is_bare and b"-" not in name and random_.random() < 0.9:
-            return b"%s[%d]" % (name, names[:place + 1].count(name))
+        number = b"[%d]" % names[:place + 1].count(name)
+        if is_bare and b"-" not in name and random_.random() < 0.6:
+            return name + number
+        if random_.random() < 0.6:
+            return b'"' + name.replace(b'"', b'""') + b'"' + number
         return b"#%d" % (place + 1) if random_.random() < 0.9 else word(name, random_)
     if is_bare and b"-" not in name and random_.random() < 0.7:
         return name
@@ -602,7 +605,8 @@ def spoil(case, rules, names, count, random_):
              b"shift-date(k, by=#1, format=\"DD/MM/YYYY|MM/DD/YYYY\")", b"shift-date(k, by=#1, format=YYYY-MM)",
              b"pick(k)", b"generalise(levels.csv, level=9)", b"generalise(levels.csv, by=#1)", b"hmac(k, prefix)",
              b"hmac(k, version=3)", b"mask(char=#1)", b"form(k, context=\"\")", b"decrypt(k, prefix)",
-             b"encrypt(k, bytes=9)", b"fixed(a=#1)"]))
+             b"encrypt(k, bytes=9)", b"fixed(a=#1)", b"generalise(half.csv)", b"noise(k, sd=1, by=#1-#2)",
+             b"noise(k, sd=1, by=\"no\"[1])", b"shift-date(k, by=id*)", b"noise(k, sd=1, by=hmac(k))"]))
     elif pick == 3 and rules:
         del rules[-1]
         rules.append(any_column + b": null if " + any_column + b" empty")

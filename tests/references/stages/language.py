@@ -7,9 +7,10 @@ from collections import namedtuple
 import operations
 from fields import BOM
 
-# kind: word, quoted, number (a column #3 or a range #2-#5), or the punctuation itself.
+# kind: word, quoted, nth ("name"[2], whose text is name[2]), number (a column #3 or a range #2-#5), or the punctuation
+# itself.
 Token = namedtuple("Token", "kind text")
-# An item of a list of columns. kind: word, quoted or number.
+# An item of a list of columns. kind: word, quoted, nth or number.
 Item = namedtuple("Item", "kind text negated")
 # test: a function from the column's value to a bool.
 Condition = namedtuple("Condition", "column test")
@@ -60,8 +61,9 @@ def tokens_of(text):
                     break
                 value += b'"'
                 end = close + 2
-            tokens.append(Token("quoted", value))
-            at = close + 1
+            number = re.compile(rb"\[[0-9]+\]").match(text, close + 1)
+            tokens.append(Token("nth", value + number.group()) if number else Token("quoted", value))
+            at = number.end() if number else close + 1
             continue
         if text[at:at + 1] == b"#":
             size = 1 + word_size(text, at + 1, b"#")
@@ -112,10 +114,13 @@ class Parser:
         items = []
         while True:
             negated = self.skip("!")
-            token = self.take("word", "quoted", "number")
+            token = self.column()
             items.append(Item(token.kind, token.text, negated))
             if not self.skip(","):
                 return items
+
+    def column(self):
+        return self.take("word", "quoted", "nth", "number")
 
     def value(self):
         return self.take("word", "quoted").text
@@ -131,19 +136,17 @@ class Parser:
             token = self.take("word", "quoted")
             name, value, nested, kind = None, token.text, None, token.kind
             if token.kind == "word" and self.skip("="):
-                token = self.take("word", "quoted", "number")
+                token = self.column() if value == b"by" else self.take("word", "quoted")
                 name, value, kind = value, token.text, token.kind
                 if self.peek().kind == "(":
                     nested = self.arguments()
-                if kind == "number" and (name != b"by" or b"-" in value):
-                    raise RuleError("a column number where no column is expected")
             found.append(Argument(name, value, nested, kind))
             if not self.skip(","):
                 self.take(")")
                 return found
 
     def condition(self):
-        token = self.take("word", "quoted", "number")
+        token = self.column()
         column = Item(token.kind, token.text, False)
         if self.skip("="):
             wanted = self.value()
@@ -291,6 +294,10 @@ def table_of(text, level):
                for record in csv.reader(io.StringIO(text.removeprefix(BOM).decode("latin-1"), newline="")) if record]
     if any(len(record) <= level for record in records):
         raise RuleError("no such level")
+    for record in records:
+        limits = [operations.exact_number(limit) for limit in record[0].partition(b"..")[::2]]
+        if b".." in record[0] and (limits[0] is None) != (limits[1] is None):
+            raise RuleError("half a range")
     return records
 
 
@@ -417,6 +424,13 @@ def place_of_name(name, columns):
     return places[0]
 
 
+def nth_place(name, number, columns):
+    places = [place for place, other in enumerate(columns.names or []) if other == name]
+    if not 1 <= number <= len(places):
+        raise RuleError("no such column of this name")
+    return places[number - 1]
+
+
 def place_of_number(text, columns):
     if not re.fullmatch(rb"#[0-9]+", text) or not 1 <= int(text[1:]) <= columns.count:
         raise RuleError("no such column number")
@@ -439,6 +453,9 @@ def places_of(item, columns):
     """The columns that one item names, as numbers from 0. Not for `*` alone."""
     if item.kind == "quoted":
         return [place_of_name(item.text, columns)]
+    if item.kind == "nth":
+        name, _, number = item.text[:-1].rpartition(b"[")
+        return [nth_place(name, int(number), columns)]
     if item.kind == "number":
         first, dash, last = item.text.partition(b"-")
         start = place_of_number(first, columns)
@@ -459,11 +476,7 @@ def places_of(item, columns):
         return [place_of_name(item.text, columns)]
     indexed = re.fullmatch(rb"(.+)\[([0-9]+)\]", item.text, re.DOTALL)
     if indexed and not ranges:
-        places = [place for place, name in enumerate(names) if name == indexed.group(1)]
-        number = int(indexed.group(2))
-        if not 1 <= number <= len(places):
-            raise RuleError("no such column of this name")
-        return [places[number - 1]]
+        return [nth_place(indexed.group(1), int(indexed.group(2)), columns)]
     if len(ranges) != 1:
         raise RuleError("no such column")
     return range_of(place_of_name(ranges[0][0], columns), place_of_name(ranges[0][1], columns))

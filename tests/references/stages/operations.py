@@ -194,16 +194,19 @@ def top(value, limit):
 
 
 def noise(value, by, key, deviation, context):
+    if by == b"":
+        raise Fault("nothing that the noise depends on")
     number = exact_number(value)
     decimals = decimals_of(deviation)
     if number is None or not is_short(value, decimals):
         return None
-    digest = mac(derived_key(key, b"noise", context), len(by).to_bytes(8, "big") + by + value)
+    numbers = [int(deviation.replace(b".", b"")), decimals, len(by)]
+    message = b"".join(part.to_bytes(8, "big") for part in numbers) + by + value
+    digest = mac(derived_key(key, b"noise", context), message)
     total = sum(int.from_bytes(digest[at:at + 2], "big") for at in range(0, 24, 2))
     normal = Fraction(2 * total - 12 * 65535, 131072)
     added = rounded(normal * exact_number(deviation) * 10 ** decimals)
-    dropped = int(number * 10 ** decimals)  # towards zero
-    return with_decimals(dropped + added, decimals)
+    return with_decimals(rounded(number * 10 ** decimals) + added, decimals)
 
 
 def form(value, key, context):
@@ -248,7 +251,8 @@ def pick(value, key, lines, context):
 def shift_date(value, by, key, days, formats, context):
     if by == b"":
         raise Fault("no value to shift a date by")
-    moved = drawn(mac(derived_key(key, b"shift-date", context), by), 2 * days + 1) - days
+    message = days.to_bytes(8, "big") + by
+    moved = drawn(mac(derived_key(key, b"shift-date", context), message), 2 * days + 1) - days
     for pattern in formats:
         head, rest = value[:len(pattern)], value[len(pattern):]
         shape = re.escape(pattern).replace(b"YYYY", b"(?P<y>[0-9]{4})").replace(b"MM", b"(?P<m>[0-9]{2})")

@@ -213,6 +213,74 @@ TEST_F(KeyedOperations, NoiseHasItsDeviation) {
     EXPECT_EQ(changed("a: noise(k, sd=1, by=b)", "x,1\n1.2.3,1\n1000000000000000000,1\n,1\n"), ",1\n,1\n,1\n,1\n");
     const std::string small = changed("a: noise(k, sd=0.25, by=b)", "1.23456,1\n");
     EXPECT_EQ(small.find(','), small.find('.') + 3) << small << ": as many decimals as sd";
+    EXPECT_EQ(refusal("a: noise(k, sd=1, by=b)", "1,p\n1,\n"), "1:4: the column that noise depends on is empty");
+    EXPECT_EQ(refusal("a: noise(k, sd=1, by=b)", ",\n"), "taken") << "an empty value stays";
+}
+
+// Values are rounded, not cut: with so little noise that it is seldom more than a unit, the results lie around the
+// value.
+TEST_F(KeyedOperations, NoisyValuesAreRounded) {
+    const auto mean = [&](const std::string& value) {
+        constexpr int kCount = 4'000;
+        std::string records;
+        for (int i = 0; i < kCount; ++i) records += value + "," + std::to_string(i) + "\n";
+        const std::string made = changed("a: noise(k, sd=1, by=b)", records);
+        double sum = 0;
+        for (std::size_t at = 0; at < made.size(); at = made.find('\n', at) + 1) sum += std::stod(made.substr(at));
+        return sum / kCount;
+    };
+    constexpr double kError = 0.09;  // more than five standard errors of 1.04 / sqrt(4000)
+    EXPECT_NEAR(mean("10.49"), 10, kError);
+    EXPECT_NEAR(mean("10.5"), 11, kError);
+    EXPECT_NEAR(mean("-10.5"), -11, kError);
+    EXPECT_NEAR(mean("-10.4999"), -10, kError);
+    EXPECT_NE(changed("a: noise(k, sd=1, by=b)", "999999999999999999.9,1\n").substr(0, 1), ",");
+}
+
+// If releases with different arguments depended on the same digest, one value could be computed from two of them.
+TEST_F(KeyedOperations, ArgumentsChangeTheDigest) {
+    std::string numbers;
+    std::string days;
+    constexpr int kCount = 500;
+    for (int i = 0; i < kCount; ++i) {
+        numbers += "0," + std::to_string(i) + "\n";
+        days += "2000-01-01," + std::to_string(i) + "\n";
+    }
+    const auto correlation = [&](const std::string& records, const std::string& one, const std::string& other) {
+        const auto results = [&](const std::string& rule) {
+            const std::string made = changed(rule, records);
+            std::vector<double> values;
+            for (std::size_t at = 0; at < made.size(); at = made.find('\n', at) + 1) {
+                const std::string field = made.substr(at, made.find(',', at) - at);
+                const bool is_day = field.size() == 10 && field[4] == '-';
+                values.push_back(is_day ? std::stod(field) * 365 + std::stod(field.substr(5)) * 30.4 +
+                                              std::stod(field.substr(8))
+                                        : std::stod(field));
+            }
+            double mean = 0;
+            for (const double value : values) mean += value / kCount;
+            for (double& value : values) value -= mean;
+            return values;
+        };
+        const std::vector<double> a = results(one);
+        const std::vector<double> b = results(other);
+        double products = 0;
+        double squares_a = 0;
+        double squares_b = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            products += a[i] * b[i];
+            squares_a += a[i] * a[i];
+            squares_b += b[i] * b[i];
+        }
+        return products / std::sqrt(squares_a * squares_b);
+    };
+    const std::string noise = "a: noise(k, sd=1000, by=b)";
+    EXPECT_GT(correlation(numbers, noise, noise), 0.99);
+    EXPECT_NEAR(correlation(numbers, noise, "a: noise(k, sd=2000, by=b)"), 0.0, 0.23);  // five standard errors
+    EXPECT_NEAR(correlation(numbers, noise, "a: noise(k, sd=1000.0, by=b)"), 0.0, 0.23);
+    const std::string shift = "a: shift-date(k, by=b, days=1000)";
+    EXPECT_GT(correlation(days, shift, shift), 0.99);
+    EXPECT_NEAR(correlation(days, shift, "a: shift-date(k, by=b, days=2000)"), 0.0, 0.23);
 }
 
 TEST_F(KeyedOperations, PicksFromAList) {
@@ -267,6 +335,12 @@ TEST_F(KeyedOperations, GeneralisesByATable) {
     is_refused("1..5,a\n5..9,b\n", "two ranges of the file overlap");
     is_refused("5..1,a\n", "record 1 of the file: the range ends before it begins");
     is_refused("1..2.0000001,a\n", "record 1 of the file: a bound has more than six decimals");
+    for (const char* half : {"18..", "..18", "0..x", "18..64 ", "1..1000000000000000000"}) {
+        is_refused(std::string(half) + ",a\n*,b\n", "record 1 of the file: a range needs a number of up to 18 digits");
+    }
+    files_["ages"] = "..,dots\na..z,letters\n";
+    EXPECT_EQ(become(".."), "dots");
+    EXPECT_EQ(become("a..z"), "letters");
     is_refused("1,\"a\n", "of the file: ");
 }
 

@@ -34,6 +34,21 @@ TEST(RuleParser, ReadsOperations) {
     EXPECT_TRUE(fixed.arguments[0].is_quoted);
 }
 
+TEST(RuleParser, ReadsColumns) {
+    const auto column = [](const std::string& text) {
+        const ArgumentSyntax argument = parsed("a: x(k, by = " + text + " , y=z)").operation.arguments.at(1);
+        EXPECT_EQ(argument.key, "by");
+        return argument.column.value();
+    };
+    EXPECT_EQ(column("b").text, "b");
+    EXPECT_EQ(column("b[2]").text, "b[2]") << "a name or a number of one: the columns decide";
+    EXPECT_EQ(column("\"b c\"").nth, 0U);
+    EXPECT_EQ(column("\"b c\"[2]").text, "b c");
+    EXPECT_EQ(column("\"b c\"[2]").nth, 2U);
+    EXPECT_EQ(column("#3").first, 3U);
+    EXPECT_EQ(column("#3").place, 13U);
+}
+
 TEST(RuleParser, ReadsNestedOperations) {
     const OperationSyntax email = parsed("a: email(local=hmac(pii, bytes=9))").operation;
     ASSERT_EQ(email.arguments.size(), 1U);
@@ -117,11 +132,18 @@ TEST(RuleParser, SaysWhereARuleIsWrong) {
     expect_bad_rule("a: null(=x)", 8, "expected an argument");
     expect_bad_rule("a: null(x==y)", 10, "expected a value");
     expect_bad_rule("a: null(\"x\"=y)", 11, "expected ',' or ')'");
-    expect_bad_rule("a: null(x=#1)", 8, "null takes no arguments");
-    expect_bad_rule("a: mask(char=#1)", 8, "a text that begins with # needs quotes");
-    expect_bad_rule("a: mask(char=#1-#2)", 13, "this is more than one column");
-    expect_bad_rule("a: noise(pii, sd=1, by=#6)", 20, "there is no column #6");
-    expect_bad_rule("a: noise(pii, sd=1, by=x)", 20, "there is no column");
+    expect_bad_rule("a: null(x=#1)", 10, "a text that begins with # needs quotes");
+    expect_bad_rule("a: mask(char=#1)", 13, "a text that begins with # needs quotes");
+    expect_bad_rule("a: null(by=#1)", 8, "null takes no arguments");
+    expect_bad_rule("a: noise(pii, sd=1, by=#6)", 23, "there is no column #6");
+    expect_bad_rule("a: noise(pii, sd=1, by=x)", 23, "there is no column");
+    expect_bad_rule("a: noise(pii, sd=1, by=#1-#2)", 23, "give one column here");
+    expect_bad_rule("a: noise(pii, sd=1, by=*)", 23, "give one column here");
+    expect_bad_rule("a: noise(pii, sd=1, by=\"a\"[2])", 23, "there is 1 column \"a\"");
+    expect_bad_rule("a: noise(pii, sd=1, by=\"a\"[0])", 23, "counted from 1");
+    expect_bad_rule("a: noise(pii, sd=1, by=a(b))", 24, "expected ',' or ')'");
+    expect_bad_rule("a: fixed(\"x\"[1])", 12, "expected ',' or ')'");
+    expect_bad_rule("a: fixed(x=\"x\"[1])", 14, "expected ',' or ')'");
     expect_bad_rule("a: mask(first=1,first=1)", 16, "first is given twice");
     expect_bad_rule("a: fixed(\"x)", 9, "not closed");
     expect_bad_rule("a: null)", 7, "expected 'if' or the end");
