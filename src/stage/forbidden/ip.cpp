@@ -29,7 +29,10 @@ std::size_t byte_size(std::string_view text) {
 std::size_t ip_4_size(std::string_view text) {
     std::size_t end = 0;
     for (unsigned i = 0; i < 4; ++i) {
-        if (i > 0 && (end == text.size() || text[end++] != '.')) return 0;
+        if (i > 0) {
+            if (end == text.size() || text[end] != '.') return 0;
+            ++end;
+        }
         const std::size_t size = byte_size(text.substr(end));
         if (size == 0) return 0;
         end += size;

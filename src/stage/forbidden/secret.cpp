@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "base/text_in_place.h"
@@ -68,9 +69,11 @@ bool is_in(Alphabet alphabet, std::uint8_t byte) {
 }
 
 bool has_form(const Form& form, std::string_view text) {
-    if (!text.starts_with(form.prefix.view())) return false;
-    text.remove_prefix(form.prefix.view().size());
-    if (text.size() < form.least) return false;
+    const std::string_view prefix = form.prefix.view();
+    // Nearly always one of the first two characters, of which all prefixes have two, differs.
+    if (text.size() < prefix.size() + form.least || text[0] != prefix[0] || text[1] != prefix[1]) return false;
+    if (!text.starts_with(prefix)) return false;
+    text.remove_prefix(prefix.size());
     return std::ranges::all_of(text.substr(0, form.least),
                                [&](char sign) { return is_in(form.alphabet, static_cast<std::uint8_t>(sign)); });
 }
@@ -85,16 +88,35 @@ bool is_behind_word(std::string_view text, std::size_t at) {
     return !is_percent;
 }
 
-// Where the first mark of a prefix is.
-constexpr std::size_t mark_of(std::string_view prefix) { return prefix.find_first_of("_-"); }
+// Where the first `_` or `-` of each prefix of kMarkedForms is.
+constexpr auto kMarks = [] {
+    std::array<std::uint8_t, std::size(kMarkedForms)> marks{};
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        marks[i] = static_cast<std::uint8_t>(kMarkedForms[i].prefix.view().find_first_of("_-"));
+    }
+    return marks;
+}();
 
-// Whether a form has its first mark at `mark`.
+// Whether a form has its first `_` or `-` at `mark`.
 bool has_marked_form(std::string_view text, std::size_t mark) {
-    return std::ranges::any_of(kMarkedForms, [&](const Form& form) {
-        const std::size_t before = mark_of(form.prefix.view());
-        return before <= mark && has_form(form, text.substr(mark - before));
-    });
+    for (std::size_t i = 0; i < kMarks.size(); ++i) {
+        if (kMarks[i] <= mark && has_form(kMarkedForms[i], text.substr(mark - kMarks[i]))) return true;
+    }
+    return false;
 }
+
+bool has_plain_form(std::string_view text) {
+    return std::ranges::any_of(kPlainForms, [&](const Form& form) { return has_form(form, text); });
+}
+
+// What to do at a character.
+enum class Step : std::uint8_t { kNext, kMark, kBegin };
+constexpr auto kSteps = [] {
+    std::array<Step, 256> steps{};
+    steps['_'] = steps['-'] = Step::kMark;
+    for (const Form& form : kPlainForms) steps[static_cast<std::uint8_t>(form.prefix.view()[0])] = Step::kBegin;
+    return steps;
+}();
 
 // Whether "-----BEGIN ... PRIVATE KEY-----" (RFC 7468), or the same with "KEY BLOCK" (RFC 4880), is in the text.
 bool has_private_key(std::string_view text) {
@@ -117,12 +139,14 @@ bool has_secret(Value value) noexcept {
     const std::string_view text(reinterpret_cast<const char*>(value.data), value.size);
     if (text.size() < kShortest) return false;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        const char sign = text[at];
-        if ((sign == '_' || sign == '-') && has_marked_form(text, at)) return true;
-        const bool may_begin = sign == 'A' || sign == 'S' || sign == 'e';  // kPlainForms
-        if (!may_begin || is_behind_word(text, at)) continue;
-        if (std::ranges::any_of(kPlainForms, [&](const Form& form) { return has_form(form, text.substr(at)); })) {
-            return true;
+        switch (kSteps[static_cast<std::uint8_t>(text[at])]) {
+            case Step::kNext: break;
+            case Step::kMark:
+                if (at > 0 && is_word(text[at - 1]) && has_marked_form(text, at)) return true;
+                break;
+            case Step::kBegin:
+                if (has_plain_form(text.substr(at)) && !is_behind_word(text, at)) return true;
+                break;
         }
     }
     return has_private_key(text);
