@@ -96,7 +96,7 @@ TEST(Stage, ReleasesAllBuffers) {
     StageWorker worker(stage, default_kernel(), memory);
     const std::size_t before = used();
     const std::string large(1 << 20, 'x');
-    const std::string text = "1,\"" + large + "\"\"\",\"" + large + "\"\"\"\n";
+    const std::string text = "1,\"" + large + R"(""",")" + large + "\"\"\"\n";
     for (unsigned round = 0; round < 2; ++round) {
         const RecordBlock block = worker.read(bytes_of(text), {}, true);
         std::vector<std::uint64_t> sizes(block.record_count());
