@@ -63,8 +63,8 @@ bool has_ip_4(std::string_view text) {
     return false;
 }
 
-// The number of hexadecimal numbers of up to four digits in a text in which colons separate them. An empty text has
-// none; any other text is no such list.
+// Counts the hexadecimal numbers, of up to four digits each, in a list separated by colons. Returns 0 for an empty
+// text, and std::nullopt if the text is not such a list.
 std::optional<unsigned> count_numbers(std::string_view text) {
     unsigned count = 0;
     while (!text.empty()) {
