@@ -16,6 +16,7 @@
 
 namespace cleave {
 
+class InputHash;
 struct GzipInput;
 
 // Enough information to recognise a file, and to tell whether it has been written to.
@@ -169,6 +170,7 @@ private:
     struct Impl;
     friend class RecordIndex;
     friend struct GzipInput;
+    friend class InputHash;
 
     explicit Input(std::shared_ptr<Impl> impl);
     Impl& opened() const;

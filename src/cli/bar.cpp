@@ -39,6 +39,7 @@ bool prints(const Arguments& arguments) {
         case Verb::kInfo:
         case Verb::kIndex:
         case Verb::kJoin:
+        case Verb::kVerify:
         case Verb::kScan:
         case Verb::kPlan: break;
     }

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
+#include "cli/lone_report.h"
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "formats/stage_report.h"
@@ -15,7 +15,6 @@
 #include "lane/rewriting.h"
 #include "stage/forbidden/forbidden.h"
 #include "stage/rules.h"
-#include "write/lone_file.h"
 
 namespace cleave::cli {
 namespace {
@@ -61,8 +60,7 @@ bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     Rewriting rewriting(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
     context.header_records = rewriting.header_records();
     Diagnostics(context).take(rewriting.stage());
-    std::optional<LoneFile> report;
-    if (!arguments.output.report.empty()) report.emplace(arguments.output.report, opened.input);
+    LoneReport report(context, opened);
     std::uint64_t size = 0;
     rewriting.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
     require_same(context, opened);
@@ -70,13 +68,13 @@ bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     InputFacts facts = facts_of(opened.input, opened.dialect, arguments.policy.header);
     facts.size = size;
     if (arguments.json) {
-        out.print("{}", stage_report(rewriting.stage(), counts, facts, 0));
+        out.print("{}\n", stage_report(rewriting.stage(), counts, facts, 0).text());
     } else {
         print_counts(context, rewriting, counts, out);
     }
-    if (report) report->publish(stage_report(rewriting.stage(), counts, facts, 0));
+    report.publish(stage_report(rewriting.stage(), counts, facts, 0), {});
     out.flush();
-    if (report) report->commit();
+    report.commit();
     return std::ranges::all_of(counts.forbidden, [](std::uint64_t count) { return count == 0; });
 }
 

@@ -15,6 +15,7 @@
 #include "cleave/scan.h"
 #include "cli/bar.h"
 #include "cli/options.h"
+#include "io/input_hash.h"
 
 namespace cleave::cli {
 
@@ -46,6 +47,7 @@ struct OpenInput {
     Bar& bar;
     std::shared_ptr<const IndexFile> index;  // the one the verb uses, or nullptr
     std::optional<RecordIndex> records;      // if the verb needs it: see index_of()
+    std::unique_ptr<InputHash> hash;         // if the report is signed
 };
 
 }  // namespace cleave::cli

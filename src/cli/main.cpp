@@ -237,15 +237,21 @@ void choose_memory(Arguments& arguments) {
     }
 }
 
-// Under rules, core dumps are disabled so that they cannot reveal a value. Keys and a memory manager's library are
-// loaded before the sandbox closes.
+// Under rules, and with keys, core dumps are disabled so that they cannot reveal a value or a key. Keys and a memory
+// manager's library are loaded before the sandbox closes.
 void guard_secrets(Context& context) {
     Arguments& arguments = context.arguments;
-    if (arguments.stage.options.is_empty()) return;
+    const bool has_rules = !arguments.stage.options.is_empty();
+    if (!has_rules && arguments.verb != Verb::kVerify) return;
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
-    choose_memory(arguments);
-    choose_device(arguments);
+    if (has_rules) {
+        choose_memory(arguments);
+        choose_device(arguments);
+    }
     context.keys.emplace(arguments.key_sources);
+    if (!arguments.sign.empty() &&
+        std::ranges::find(context.keys->names(), arguments.sign) == context.keys->names().end())
+        throw UsageError(formatted("--sign: no key has the name '{}'", arguments.sign));
     arguments.stage.keys = &*context.keys;
 }
 
@@ -291,6 +297,7 @@ int run_verb(Context& context) {
             guard.conclude();
             return kDone;
         }
+        case Verb::kVerify: return run_verify(context) ? kDone : kMalformed;
         case Verb::kKey: run_key(context.arguments); return kDone;
         case Verb::kCount:
         case Verb::kCheck:

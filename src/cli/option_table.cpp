@@ -19,6 +19,7 @@ constexpr unsigned kOffsets = bit(Verb::kOffsets);
 constexpr unsigned kIndex = bit(Verb::kIndex);
 constexpr unsigned kSample = bit(Verb::kSample);
 constexpr unsigned kJoin = bit(Verb::kJoin);
+constexpr unsigned kVerify = bit(Verb::kVerify);
 constexpr unsigned kScan = bit(Verb::kScan);
 constexpr unsigned kPlan = bit(Verb::kPlan);
 constexpr unsigned kInfo = bit(Verb::kInfo);
@@ -31,8 +32,8 @@ constexpr unsigned kReports = kAll & ~kPieces & ~kSample;
 constexpr unsigned kIndexed = kPieces | kCount | kSample;  // can use an index
 
 // Characters rather than pointers, which would be relocated in every run.
-constexpr char kVerbNames[kVerbCount][8] = {"split",  "count", "check", "cat",  "offsets", "index",
-                                            "sample", "join",  "scan",  "plan", "key",     "info"};
+constexpr char kVerbNames[kVerbCount][8] = {"split", "count",  "check", "cat",  "offsets", "index", "sample",
+                                            "join",  "verify", "scan",  "plan", "key",     "info"};
 
 // The rows of the groups "How to cut" and "Header".
 std::vector<OptionRow> cut_rows() {
@@ -128,12 +129,16 @@ std::vector<OptionRow> record_rows() {
         {"forbid", 0, "KIND", "fail if the remaining columns contain: {choices}", kStaged, "Records",
          choice_names(kForbidden)},
         {"redact-report", 0, "FILE", "write what each rule did, as JSON", kStaged, "Records", kPath},
+        {"sign", 0, "NAME", "sign the report with the key NAME, and list files in it", kStaged, "Records"},
         {"max-record", 0, "SIZE", "fail if a record is larger [16M]", kStaged, "Records"},
         {"spool", 0, "HOW", "let -n copy piped data, unredacted, to a file: {choices}", kSplit, "Records",
          choice_names(kSpools)},
         {"spool", 0, "HOW", "let -n and -r copy piped data to a file: {choices}", kCat, "Records",
          choice_names(kSpools)},
         {"spool", 0, "HOW", "let piped data be copied to a file: {choices}", kSample, "Records", choice_names(kSpools)},
+        {"key", 0, "NAME=WHERE", "the key of the report: file:PATH, env:VAR or fd:N", kVerify, "Report"},
+        {"no-key", 0, nullptr, "compare the files only; anyone could have written the report", kVerify, "Report"},
+        {"input", 0, "FILE", "compare the input with the report too", kVerify, "Report", kPath},
         {"columns", 0, nullptr, "print number and name of each column", kCheck, "Records"},
         {"rules-template", 0, nullptr, "print a rules file to start from", kCheck, "Records"},
     };
@@ -170,7 +175,7 @@ std::vector<OptionRow> dialect_rows() {
 // The rows of the groups "Machine" and "Other".
 std::vector<OptionRow> other_rows() {
     return {
-        {"threads", 'j', "N", "worker threads [the number of cores]", kAll | kScan, "Machine"},
+        {"threads", 'j', "N", "worker threads [the number of cores]", kAll | kScan | kVerify, "Machine"},
         {"index", 0, "WHEN", "use FILE.cleave: {choices} [auto]", kIndexed, "Machine", choice_names(kIndexUses)},
         {"kernel", 0, "NAME", "{choices} [fastest]", kAll | kScan, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", (kAll | kScan) & ~kIndex, "Machine"},

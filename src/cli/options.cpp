@@ -116,6 +116,7 @@ void take_policy(const Given& given, Arguments& arguments) {
         case Verb::kIndex:
         case Verb::kSample:
         case Verb::kJoin:
+        case Verb::kVerify:
         case Verb::kScan:
         case Verb::kKey:
         case Verb::kInfo: break;
@@ -276,6 +277,25 @@ void take_join(const Given& given, Arguments& arguments) {
         throw UsageError("join needs PIECE... or --manifest FILE");
 }
 
+void take_verify(const Given& given, Arguments& arguments) {
+    take_execution(given, arguments);
+    arguments.inputs = given.inputs();
+    if (arguments.inputs.size() != 1) throw UsageError("verify takes one REPORT; - is standard input");
+    arguments.is_keyless = given.has("no-key");
+    arguments.key_sources = given.all("key");
+    given.refuse_both("key", "no-key");
+    if (arguments.key_sources.size() > 1) throw UsageError("verify takes one --key: the key that signed the report");
+    if (arguments.key_sources.empty() && !arguments.is_keyless) {
+        throw UsageError(
+            "verify needs --key NAME=WHERE; if you do not have the key, check who wrote the report with ssh-keygen -Y "
+            "verify, then compare the files with --no-key");
+    }
+    if (const std::string* const input = given.text("input")) {
+        if (input->empty()) throw UsageError("--input: '' names no file");
+        arguments.reported_input = *input;
+    }
+}
+
 void take_scan(const Given& given, Arguments& arguments) {
     take_dialect(given, arguments);
     take_execution(given, arguments);
@@ -313,6 +333,10 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     }
     if (verb == Verb::kJoin) {
         take_join(given, arguments);
+        return arguments;
+    }
+    if (verb == Verb::kVerify) {
+        take_verify(given, arguments);
         return arguments;
     }
     if (verb == Verb::kScan) {

@@ -34,12 +34,13 @@ enum class Verb : std::uint8_t {
     kIndex,
     kSample,
     kJoin,
+    kVerify,
     kScan,
     kPlan,
     kKey,
     kInfo
 };
-constexpr unsigned kVerbCount = 12;
+constexpr unsigned kVerbCount = 13;
 
 // Whether to look for the index next to a file, and to use it if it is valid.
 enum class IndexUse : std::uint8_t { kNever, kAuto, kRequire };
@@ -82,6 +83,9 @@ struct Arguments {
     std::uint64_t cat_piece = 0;              // the K in cat's -n K/N; 0 without -n
     JobRules stage;                           // its keys are set once they are loaded
     std::vector<std::string> key_sources;
+    std::string sign;             // the key that signs the report; empty if it is not signed
+    bool is_keyless = false;      // verify --no-key
+    std::string reported_input;   // verify --input; empty if it is not compared
     bool shows_columns = false;   // check --columns
     bool shows_template = false;  // check --rules-template
     DialectOptions dialect;

@@ -65,6 +65,13 @@ Permissions permissions_of(const Arguments& arguments) {
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
+    if (arguments.verb == Verb::kVerify) {
+        const std::string& report = arguments.inputs.front();
+        permissions.read.push_back(leads_to_stream(report) ? "." : nearest_directory(std::string(folder_of(report))));
+        permissions.read.push_back(arguments.reported_input);
+        permissions.write.clear();
+        return permissions;
+    }
     for (const std::string& input : arguments.inputs) {
         if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
         if (arguments.verb == Verb::kIndex)

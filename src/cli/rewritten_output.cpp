@@ -23,21 +23,22 @@ RewrittenOutput::RewrittenOutput(Context& context, OpenInput& opened)
                  context.arguments.execution) {
     context.header_records = rewriting_.header_records();
     Diagnostics(context).take(rewriting_.stage());
-    const std::string& path = context.arguments.output.report;
-    if (!path.empty()) report_.emplace(path, opened.input);
+    report_.emplace(context, opened);
 }
 
 void RewrittenOutput::write(std::span<const std::uint8_t> bytes) {
     size_ += bytes.size();
+    if (opened_.hash) hash_.add(bytes);
     write_all(STDOUT_FILENO, bytes, "write error", opened_.input.cancellation());
 }
 
 void RewrittenOutput::finish() {
     require_same(context_, opened_);
-    if (!report_) return;
     InputFacts facts = facts_of(opened_.input, opened_.dialect, context_.arguments.policy.header);
     facts.size = size_;
-    report_->publish(stage_report(rewriting_.stage(), rewriting_.counts(), facts, 1));
+    const StageCounts counts = rewriting_.counts();
+    report_->publish(stage_report(rewriting_.stage(), counts, facts, 1),
+                     {{kStandardStream, hash_.digest(), counts.records}});
     report_->commit();
 }
 

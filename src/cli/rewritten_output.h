@@ -5,9 +5,10 @@
 #include <optional>
 #include <span>
 
+#include "base/content_hash.h"
 #include "cli/context.h"
+#include "cli/lone_report.h"
 #include "lane/rewriting.h"
-#include "write/lone_file.h"
 
 namespace cleave::cli {
 
@@ -18,7 +19,7 @@ void spool_staged(Context& context, OpenInput& opened);
 // For use by one thread. What was printed before an error stays printed; the report appears at the end, or not at all.
 class RewrittenOutput {
 public:
-    // Compiles the rules. Precondition: the input has not been read. Throws what Rewriting and LoneFile throw.
+    // Compiles the rules. Precondition: the input has not been read. Throws what Rewriting and LoneReport throw.
     RewrittenOutput(Context& context, OpenInput& opened);
 
     Rewriting& rewriting() { return rewriting_; }
@@ -31,8 +32,9 @@ private:
     Context& context_;
     OpenInput& opened_;
     Rewriting rewriting_;
-    std::optional<LoneFile> report_;
+    std::optional<LoneReport> report_;
     std::uint64_t size_ = 0;  // bytes written
+    ContentHash hash_;        // of these bytes, if the report is signed
 };
 
 }  // namespace cleave::cli

@@ -112,7 +112,8 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     if (path == "-" && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
-    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt};
+    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr};
+    if (!context.arguments.sign.empty()) opened.hash = std::make_unique<InputHash>(opened.input);
     context.opened = &opened;
     const auto close = [&context](const OpenInput*) {
         context.opened = nullptr;

@@ -1,6 +1,8 @@
 // cleave split: writes pieces to files.
 #include <unistd.h>
 
+#include <optional>
+
 #include "cleave/job.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
@@ -9,6 +11,7 @@
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
 #include "formats/plan_json.h"
+#include "job/signed_job.h"
 #include "write/clone.h"
 #include "write/destination.h"
 
@@ -135,7 +138,7 @@ void remark_reflink(const Arguments& arguments, const Input& input, const std::s
     diagnostics.remark("this file system can share blocks: --reflink auto would take almost no extra space");
 }
 
-// Once run_job() returns, the pieces stay. Later failures are only warnings: see Context::is_committed.
+// Once run_signed_job() returns, the pieces stay. Later failures are only warnings: see Context::is_committed.
 void split_input(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const bool is_file = !opened.input.is_stream();
@@ -146,7 +149,9 @@ void split_input(Context& context, OpenInput& opened) {
     Job job{settled_options(opened.dialect), arguments.policy, arguments.stage, arguments.execution, arguments.output};
     job.allow_open_quote = arguments.allows_open_quote;
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
-    const JobReport report = run_job(opened.input, job, observer);
+    std::optional<ReportSigning> signing;
+    if (opened.hash) signing.emplace(ReportSigning{*context.keys, arguments.sign, *opened.hash});
+    const JobReport report = run_signed_job(opened.input, job, observer, signing ? &*signing : nullptr);
     context.is_committed = !arguments.output.dry_run;
     if (is_file && context.is_committed) remark_reflink(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();

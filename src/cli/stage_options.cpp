@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/choices.h"
 #include "cli/formatted.h"
@@ -106,6 +107,21 @@ void take_report(const Given& given, Arguments& arguments) {
     arguments.output.report = *report == "-" ? "/dev/stdout" : *report;
 }
 
+void take_signing(const Given& given, Arguments& arguments) {
+    const std::string* const key = given.text("sign");
+    if (key == nullptr) return;
+    if (!given.has("redact-report")) throw UsageError("--sign needs --redact-report FILE");
+    constexpr std::pair<const char*, const char*> kReasons[] = {
+        {"filter", "cleave does not see the files that the command makes, so it cannot hash them"},
+        {"dry-run", "nothing is written that could be hashed"},
+        {"snapshot", "an input that grows has no hash that could be compared later"},
+    };
+    for (const auto& [option, reason] : kReasons) {
+        if (given.has(option)) throw UsageError(formatted("--sign cannot be used with --{}: {}", option, reason));
+    }
+    arguments.sign = *key;
+}
+
 }  // namespace
 
 void take_stage(const Given& given, Arguments& arguments) {
@@ -117,6 +133,7 @@ void take_stage(const Given& given, Arguments& arguments) {
     options.only_counts_forbidden = arguments.verb == Verb::kCheck;
     arguments.key_sources = given.all("key");
     take_report(given, arguments);
+    take_signing(given, arguments);
     arguments.stage.may_spool = given.choice("spool", kSpools).has_value();
     arguments.shows_columns = given.has("columns");
     arguments.shows_template = given.has("rules-template");
@@ -129,7 +146,7 @@ void take_stage(const Given& given, Arguments& arguments) {
     }
     if (given.has("redact-report") && given.inputs().size() > 1) throw UsageError("--redact-report takes one input");
     if (options.is_empty()) {
-        for (const char* name : {"key", "redact-null", "redact-report", "spool", "max-record", "memory-manager",
+        for (const char* name : {"key", "redact-null", "redact-report", "sign", "spool", "max-record", "memory-manager",
                                  "device", "device-memory", "explain"}) {
             if (given.has(name)) {
                 throw UsageError(formatted("{} needs --select, --redact, --rules, --redact-default or --forbid",

@@ -16,6 +16,9 @@ void run_plan(Context& context);
 // Sets Arguments::pieces and Arguments::inputs for the verb join. Throws what read_piece_list() throws.
 void list_pieces(Context& context);
 void run_join(Context& context, const Cancellation& cancellation);
+// Prints how files differ from the report that lists them, and returns whether none does. Throws InputError if the
+// report is not authentic.
+bool run_verify(Context& context);
 // Creates a file that contains a new key. Throws SystemError.
 void run_key(const Arguments& arguments);
 // Prints what is known about the machine and its device, after measuring them if the user asked for that. Does not

@@ -1,6 +1,5 @@
 #include "formats/stage_report.h"
 
-#include "base/json.h"
 #include "cleave/keys.h"
 #include "stage/forbidden/forbidden.h"
 #include "stage/program.h"
@@ -23,7 +22,7 @@ Json rule_json(const StageRule& rule, const RuleCounts& counts) {
 
 }  // namespace
 
-std::string stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces) {
+Json stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces) {
     Json json;
     json["cleave"] = 1;
     json["input"] = input_json(facts);
@@ -54,7 +53,7 @@ std::string stage_report(const Stage& stage, const StageCounts& counts, const In
             forbidden[row_of(kind).name] = count_of(kind);
     }
     json["pieces"] = pieces;
-    return json.text() + "\n";
+    return json;
 }
 
 }  // namespace cleave

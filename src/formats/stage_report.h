@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "base/json.h"
 #include "cleave/stage.h"
 #include "formats/plan_json.h"
 
 namespace cleave {
 
-// Returns a JSON object on one line. It contains the names of columns and operations, but not the text of the rules,
+// Returns a JSON object. It contains the names of columns and operations, but not the text of the rules,
 // which may contain values.
-std::string stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces);
+Json stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces);
 
 }  // namespace cleave

@@ -110,6 +110,7 @@ std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
     const std::size_t size = read_some(source_.file.get(), into, cancellation_, source_.name);
     is_at_end_ = size == 0;
     consumed_ += size;
+    if (hash_) hash_->add(into.first(size));
     return size;
 }
 

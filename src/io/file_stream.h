@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/content_hash.h"
 #include "base/unfilled_buffer.h"
 #include "cleave/cancel.h"
 #include "cleave/compression.h"
@@ -52,6 +53,8 @@ public:
     // Throws ArgumentError, which names `call`, if read() has been called.
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { cancellation_ = cancellation; }
+    // From now on, adds each byte to the hash as it is read from the source.
+    void set_hash(std::shared_ptr<ContentHash> hash) noexcept { hash_ = std::move(hash); }
     // See Input::set_threads().
     void set_threads(unsigned threads) noexcept;
 
@@ -69,6 +72,7 @@ private:
     const Source& source_;
     const Cancellation* cancellation_;
     std::shared_ptr<DecodeObserver> observer_;  // of gzip; may be null
+    std::shared_ptr<ContentHash> hash_;         // may be null
     unsigned threads_ = 1;
     UnfilledBuffer buffer_;                  // read from the source
     std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads

@@ -21,6 +21,7 @@
 #include "io/file_stream.h"
 #include "io/gzip_blob.h"
 #include "io/gzip_input.h"
+#include "io/input_hash.h"
 #include "io/source.h"
 
 namespace cleave {
@@ -255,6 +256,12 @@ void Input::spool(Meter* meter) {
     impl.blob = has_size(source) ? make_file_blob(source, impl.access) : make_empty_blob(source, impl.access);
     if (!impl.blob) throw SystemError(ENOMEM, std::generic_category(), source.name);
     impl.stream.reset();
+}
+
+const Source& InputHash::source_of(const Input& input) { return input.opened().source; }
+
+void InputHash::hash_stream(Input& input, std::shared_ptr<ContentHash> hash) {
+    input.opened().stream->set_hash(std::move(hash));
 }
 
 bool GzipInput::is_gzip_file(const Input& input) {

@@ -19,6 +19,7 @@
 #include "job/job_output.h"
 #include "job/piece_bytes.h"
 #include "job/piece_reports.h"
+#include "job/signed_job.h"
 #include "lane/rewriting.h"
 #include "plan/check_arguments.h"
 #include "scan/check_arguments.h"
@@ -29,8 +30,13 @@ namespace {
 
 class Run {
 public:
-    Run(Input& input, const Job& job, JobObserver& observer)
-        : input_(input), job_(job), policy_(job.policy), observer_(observer), reports_(job, observer, report_) {}
+    Run(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing)
+        : input_(input),
+          job_(job),
+          policy_(job.policy),
+          observer_(observer),
+          signing_(signing),
+          reports_(job, observer, report_) {}
 
     JobReport run() {
         try {
@@ -50,7 +56,7 @@ private:
         refuse_unclonable();
         spool_if_needed();
         compile_stage();
-        const JobContext context{input_, job_, policy_, dialect(), rewriting_.get(), report_, reports_};
+        const JobContext context{input_, job_, policy_, dialect(), rewriting_.get(), report_, reports_, signing_};
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
         output_->write(*bytes);
@@ -106,6 +112,7 @@ private:
     const Job& job_;
     Policy policy_;
     JobObserver& observer_;
+    const ReportSigning* signing_;
     JobReport report_;
     PieceReports reports_;
     std::unique_ptr<Rewriting> rewriting_;  // with rules
@@ -132,9 +139,13 @@ JobReport run_job(Input& input, const Job& job) {
 }
 
 JobReport run_job(Input& input, const Job& job, JobObserver& observer) {
+    return run_signed_job(input, job, observer, nullptr);
+}
+
+JobReport run_signed_job(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing) {
     check(job);
     try {
-        return Run(input, job, observer).run();
+        return Run(input, job, observer, signing).run();
     } catch (const std::exception&) {
         input.rethrow();
     }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "formats/plan_json.h"
+#include "formats/signed_report.h"
 #include "formats/stage_report.h"
 #include "job/older_pieces.h"
 #include "write/destination.h"
@@ -17,6 +18,12 @@ ManifestNames names_in(const std::string& manifest, const PieceNamer& namer) {
     return manifest.empty() ? ManifestNames() : ManifestNames(manifest, namer.folder());
 }
 
+ContentDigest content_of(const std::string& text) {
+    ContentHash hash;
+    hash.add({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    return hash.digest();
+}
+
 }  // namespace
 
 JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
@@ -29,18 +36,23 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
     const bool may_be_mixed_up = context.rewriting != nullptr || options_.replace;
     if (may_be_mixed_up && destination_of(options_).leaves_files)
         context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
+    if (context.signing != nullptr) {  // now rather than after the pieces are written
+        name_in_report(options_.report, namer_.folder() + "piece");
+        if (!options_.manifest.empty()) name_in_report(options_.report, options_.manifest);
+    }
     target_ = make_target();
     paths_ = bytes.names(namer_);
     check_manifest(bytes);
 }
 
-std::unique_ptr<PieceTarget> JobOutput::make_target() const {
+std::unique_ptr<PieceTarget> JobOutput::make_target() {
     const Input& input = context_.input;
     const unsigned threads = context_.job.execution.thread_count();
     const bool has_rules = context_.rewriting != nullptr;
     if (options_.dry_run) return std::make_unique<DryTarget>(input, namer_, options_, threads, has_rules);
     if (!options_.filter.empty()) return std::make_unique<FilterTarget>(input, options_);
-    return std::make_unique<FileTarget>(input, namer_, options_, threads, has_rules);
+    return std::make_unique<FileTarget>(input, namer_, options_, threads, has_rules,
+                                        context_.signing != nullptr ? &files_ : nullptr);
 }
 
 void JobOutput::write(PieceBytes& bytes) {
@@ -51,11 +63,23 @@ void JobOutput::write(PieceBytes& bytes) {
 void JobOutput::seal() {
     SideTexts texts;
     if (!options_.manifest.empty()) texts.manifest = context_.reports.manifest_text(facts());
-    if (context_.rewriting != nullptr && !options_.report.empty()) {
-        const JobReport& report = context_.report;
-        texts.report = stage_report(context_.rewriting->stage(), report.counts, facts(), report.pieces);
-    }
+    if (context_.rewriting != nullptr && !options_.report.empty()) texts.report = report_text(texts.manifest);
     target_->seal(texts);
+}
+
+std::string JobOutput::report_text(const std::string& manifest) {
+    const JobReport& report = context_.report;
+    Json json = stage_report(context_.rewriting->stage(), report.counts, facts(), report.pieces);
+    if (context_.signing == nullptr) return json.text() + "\n";
+    ReportedFiles files;
+    files.input = context_.signing->input.finish();
+    for (auto& [number, file] : files_.take()) {
+        files.pieces.push_back({name_in_report(options_.report, file.path), std::move(file.content), file.records});
+    }
+    if (!options_.manifest.empty()) {
+        files.manifest = {name_in_report(options_.report, options_.manifest), content_of(manifest), {}};
+    }
+    return signed_report(std::move(json), files, context_.signing->keys, context_.signing->key);
 }
 
 InputFacts JobOutput::facts() const {

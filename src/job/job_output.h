@@ -8,6 +8,7 @@
 #include "formats/manifest.h"
 #include "job/piece_bytes.h"
 #include "write/piece_target.h"
+#include "write/written_files.h"
 
 namespace cleave {
 
@@ -28,7 +29,8 @@ public:
     void keep_nothing() noexcept { target_->keep_nothing(); }
 
 private:
-    std::unique_ptr<PieceTarget> make_target() const;
+    std::unique_ptr<PieceTarget> make_target();
+    std::string report_text(const std::string& manifest);
     InputFacts facts() const;
     void check_manifest(const PieceBytes& bytes) const;
 
@@ -36,6 +38,7 @@ private:
     const OutputOptions& options_;
     const PieceNamer namer_;
     const ManifestNames names_in_manifest_;
+    WrittenFiles files_;  // if the report is signed
     std::unique_ptr<PieceTarget> target_;
     NameList paths_;
 };

@@ -20,6 +20,7 @@
 #include "cleave/job.h"
 #include "cleave/names.h"
 #include "job/piece_reports.h"
+#include "job/signed_job.h"
 #include "lane/rewriting.h"
 #include "write/destination.h"
 #include "write/piece_target.h"
@@ -35,6 +36,7 @@ struct JobContext {
     Rewriting* rewriting;    // null without rules
     JobReport& report;
     PieceReports& reports;
+    const ReportSigning* signing;  // null unless the report is signed
 
     Destination destination() const { return destination_of(job.output); }
     Meter* meter() const { return job.execution.meter; }

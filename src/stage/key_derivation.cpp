@@ -5,6 +5,8 @@
 #include <cassert>
 #include <memory>
 
+#include "stage/encodings.h"
+
 namespace cleave {
 namespace {
 
@@ -38,6 +40,21 @@ void derive_bytes(std::span<const std::uint8_t> key, const DerivationInfo& info,
 void derive_key(std::span<const std::uint8_t> key, std::string_view label, std::string_view context,
                 std::span<std::uint8_t> scratch, std::span<std::uint8_t> out) noexcept {
     derive_bytes(key, {label, std::string_view("\0", 1), context}, scratch, out);
+}
+
+std::string derived_mac_hex(std::span<const std::uint8_t> key, std::string_view label, std::string_view text) {
+    SecretMemory memory(kDerivationScratch + kMacSize);
+    const auto scratch = memory.bytes().first(kDerivationScratch);
+    const auto derived = memory.bytes().subspan(kDerivationScratch, kMacSize);
+    derive_key(key, label, "", scratch, derived);
+    MacState& state = *std::construct_at(reinterpret_cast<MacState*>(scratch.data()));
+    set_key(state, derived);
+    std::array<std::uint8_t, kMacSize> mac;
+    compute_mac(state, {bytes_of(text)}, mac.data());
+    wipe_stack();
+    std::string digits(hex_size(mac.size()), '\0');
+    write_hex(mac.data(), mac.size(), reinterpret_cast<std::uint8_t*>(digits.data()));
+    return digits;
 }
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "stage/mac.h"
@@ -26,5 +27,9 @@ void derive_bytes(std::span<const std::uint8_t> key, const DerivationInfo& info,
 // The key of an operation. `label` is "cleave 2 OPERATION"; the info is the label, a NUL byte and the context.
 void derive_key(std::span<const std::uint8_t> key, std::string_view label, std::string_view context,
                 std::span<std::uint8_t> scratch, std::span<std::uint8_t> out) noexcept;
+
+// The HMAC-SHA-256 of the text, in hex, under the key that derive_key() derives for the label, without a context.
+// Throws SystemError if memory cannot be locked.
+std::string derived_mac_hex(std::span<const std::uint8_t> key, std::string_view label, std::string_view text);
 
 }  // namespace cleave

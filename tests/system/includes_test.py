@@ -21,7 +21,7 @@ import tempfile
 # The floors of src/, from the top down, and which folders each folder may include: only folders on lower floors, so no
 # two folders depend on each other. All except the kernels may also include base; all may include include/cleave.
 FLOORS = [
-    {"cli": "formats lane write plan stage scan offload io memory"},
+    {"cli": "job formats lane write plan stage scan offload io memory"},
     {"job": "formats lane write plan keys stage scan index dialect io"},
     {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
      "lane": "plan keys stage records scan offload memory", "write": "io"},

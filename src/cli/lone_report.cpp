@@ -1,0 +1,24 @@
+#include "cli/lone_report.h"
+
+#include <string>
+#include <utility>
+
+namespace cleave::cli {
+
+LoneReport::LoneReport(const Context& context, OpenInput& opened) : context_(context), opened_(opened) {
+    const std::string& path = context.arguments.output.report;
+    if (!path.empty()) file_.emplace(path, opened.input);
+}
+
+void LoneReport::publish(Json report, std::vector<ReportedFile> pieces) {
+    if (!file_) return;
+    if (!opened_.hash) return file_->publish(report.text() + "\n");
+    const ReportedFiles files{opened_.hash->finish(), std::move(pieces), std::nullopt};
+    file_->publish(signed_report(std::move(report), files, *context_.keys, context_.arguments.sign));
+}
+
+void LoneReport::commit() noexcept {
+    if (file_) file_->commit();
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,159 @@
+#include "formats/signed_report.h"
+
+#include <nettle/memops.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cleave/error.h"
+#include "cleave/version.h"
+#include "io/beneath.h"
+#include "io/stream_path.h"
+#include "io/temporary_file.h"
+#include "stage/key_derivation.h"
+#include "stage/keys.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kDigits = 2 * std::size_t{kMacSize};  // of a MAC, and of a SHA-256
+constexpr std::string_view kBeforeMac = "\"hmac_sha256\":\"";
+constexpr std::string_view kAfterMac = "\"}}\n";
+
+std::string mac_of(std::string_view text, const KeyRing& keys, const std::string& key) {
+    const SecretKey& secret = keys.keys().keys[keys.keys().index_of(key)];
+    return derived_mac_hex(secret.bytes(), "cleave 2 report", text);
+}
+
+// A signed report, divided at its MAC. All views are empty if the text does not end like one.
+struct SignedText {
+    explicit SignedText(std::string_view text) {
+        if (text.size() < kDigits + kAfterMac.size() || !text.ends_with(kAfterMac)) return;
+        text.remove_suffix(kAfterMac.size());
+        const std::string_view before = text.substr(0, text.size() - kDigits);
+        if (!before.ends_with(kBeforeMac)) return;
+        before_mac = before;
+        mac = text.substr(before.size());
+    }
+
+    std::string_view before_mac;
+    std::string_view mac;
+};
+
+Json content_json(const ContentDigest& content) {
+    Json json;
+    json["size"] = content.size;
+    json["sha256"] = content.sha256;
+    return json;
+}
+
+Json file_json(const ReportedFile& file) {
+    Json json;
+    json["name"] = file.name;
+    json["size"] = file.content.size;
+    json["sha256"] = file.content.sha256;
+    if (file.records) json["records"] = *file.records;
+    return json;
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw InputError("not a signed report: " + why); }
+
+const Json& member(const Json& object, const char* name) {
+    const Json* value = object.find(name);
+    if (value == nullptr) refuse("it has no '" + std::string(name) + "'");
+    return *value;
+}
+
+ContentDigest content_of(const Json& json) {
+    const auto size = member(json, "size").natural();
+    const std::string* const sha256 = member(json, "sha256").string();
+    if (!size) refuse("a size is not a number of bytes");
+    if (sha256 == nullptr || sha256->size() != kDigits) refuse("a SHA-256 does not have 64 digits");
+    return {*size, *sha256};
+}
+
+ReportedFile file_of(const Json& json, bool is_piece) {
+    const std::string* const name = member(json, "name").string();
+    if (name == nullptr) refuse("the name of a file is not text");
+    const bool is_stream = is_piece && *name == kStandardStream;
+    // Other spellings of a name would let one file be listed twice.
+    if (!is_stream && path_beneath("", *name) != *name) refuse("a file is not beneath the folder of the report");
+    return {*name, content_of(json), is_piece ? member(json, "records").natural() : std::nullopt};
+}
+
+}  // namespace
+
+std::string name_in_report(const std::string& report, const std::string& path) {
+    const std::string folder(leads_to_stream(report) ? "" : folder_of(report));
+    const auto name = path_beneath(folder, path);
+    if (!name || leads_to_stream(path)) {
+        throw ArgumentError("--sign: '" + path + "' is not beneath " +
+                            (folder.empty() ? "the current folder" : "the folder of the report, '" + folder + "'"));
+    }
+    const auto parsed = parse_json(Json(*name).text());
+    if (*name == kStandardStream || parsed != Json(*name)) {
+        throw ArgumentError("--sign: a report cannot list a file with the name '" + *name + "'");
+    }
+    return *name;
+}
+
+std::string signed_report(Json report, const ReportedFiles& files, const KeyRing& keys, const std::string& key) {
+    report["program"] = "cleave " CLEAVE_VERSION;
+    report["input"]["stored"] = content_json(files.input);
+    Json::Array pieces;
+    for (const ReportedFile& piece : files.pieces) pieces.push_back(file_json(piece));
+    report["files"] = std::move(pieces);
+    if (files.manifest) report["manifest"] = file_json(*files.manifest);
+    Json signature;
+    signature["key"] = key;
+    signature["id"] = keys.id(key);
+    if (const std::uint64_t version = keys.version(key)) signature["version"] = version;
+    Json second;
+    second["signature"] = std::move(signature);
+    std::string text = report.text() + "\n" + second.text();
+    text.resize(text.size() - std::string_view("}}").size());
+    text.append(",").append(kBeforeMac);
+    text += mac_of(text, keys, key);
+    text += kAfterMac;
+    if (text.size() <= kMaxSignedReport) return text;
+    throw ArgumentError("--sign: the report would be larger than " + std::to_string(kMaxSignedReport >> 20U) +
+                        " MiB; make fewer pieces");
+}
+
+bool is_authentic(std::string_view text, const KeyRing& keys, const std::string& key) {
+    const SignedText parts(text);
+    const std::string mac = mac_of(parts.before_mac, keys, key);
+    return parts.mac.size() == mac.size() && ::nettle_memeql_sec(parts.mac.data(), mac.data(), mac.size()) != 0;
+}
+
+ReportedFiles files_of_report(std::string_view text) {
+    const SignedText parts(text);
+    if (parts.mac.empty()) refuse("it does not end with a signature");
+    const std::size_t end = parts.before_mac.find('\n');
+    if (end == std::string_view::npos || parts.before_mac.find('\n', end + 1) != std::string_view::npos)
+        refuse("it does not have two lines");
+    const std::string_view first = parts.before_mac.substr(0, end);
+    const auto json = parse_json(first);
+    if (!json || json->object() == nullptr) refuse("its first line is not a JSON object");
+    // A member that is there twice, of which the parser keeps one, would be read in another way by another program.
+    if (json->text() != first) refuse("its first line is not as cleave writes it");
+    const auto version = member(*json, "cleave").natural();
+    if (!version) refuse("its 'cleave' is not a version");
+    if (*version != kVersion) refuse("it is of version " + std::to_string(*version));
+    ReportedFiles files;
+    files.input = content_of(member(member(*json, "input"), "stored"));
+    const Json::Array* const pieces = member(*json, "files").array();
+    if (pieces == nullptr) refuse("its 'files' is not a list");
+    std::set<std::string_view> names;
+    for (const Json& piece : *pieces) files.pieces.push_back(file_of(piece, true));
+    for (const ReportedFile& piece : files.pieces) {
+        if (!names.insert(piece.name).second) refuse("it lists a file twice");
+    }
+    if (const Json* manifest = json->find("manifest")) files.manifest = file_of(*manifest, false);
+    if (files.manifest && names.contains(files.manifest->name)) refuse("it lists a file twice");
+    return files;
+}
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+// Collects what is known about the files of pieces once they are written, for a report that lists them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/content_hash.h"
+#include "base/mutex.h"
+
+namespace cleave {
+
+struct WrittenFile {
+    std::string path;
+    ContentDigest content;  // of the file: of compressed bytes, if it is compressed
+    std::uint64_t records = 0;
+};
+
+// Members may be called from any thread.
+class WrittenFiles {
+public:
+    void add(std::uint64_t piece, WrittenFile file) {
+        const MutexLock lock(mutex_);
+        files_.emplace(piece, std::move(file));
+    }
+
+    // Call this when all pieces are written. By the number of the piece.
+    std::map<std::uint64_t, WrittenFile> take() {
+        const MutexLock lock(mutex_);
+        return std::move(files_);
+    }
+
+private:
+    Mutex mutex_;
+    std::map<std::uint64_t, WrittenFile> files_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+}  // namespace cleave
