@@ -77,9 +77,9 @@ ContentDigest content_of(const Json& json) {
 ReportedFile file_of(const Json& json, bool is_piece) {
     const std::string* const name = member(json, "name").string();
     if (name == nullptr) refuse("the name of a file is not text");
-    const bool is_stream = is_piece && *name == kStandardStream;
     // Other spellings of a name would let one file be listed twice.
-    if (!is_stream && path_beneath("", *name) != *name) refuse("a file is not beneath the folder of the report");
+    const bool is_known = *name == kStandardStream ? is_piece : path_beneath("", *name) == *name;
+    if (!is_known) refuse("a file is not beneath the folder of the report");
     return {*name, content_of(json), is_piece ? member(json, "records").natural() : std::nullopt};
 }
 
