@@ -75,7 +75,7 @@ constexpr std::array<VerbRow, kVerbCount> kRows = {{
      "key no-key input",
      {"verify --key audit=file:audit.key report.json",
       "verify --key audit=file:audit.key --input orders.csv report.json",
-      "verify --no-key report.json            trust the report, compare the files"}},
+      "verify --no-key report.json            compares the files only"}},
     {"scan [options] FILE|-",
      "summarise a range of bytes, for plan",
      "bytes delimiter terminator dialect input-size input-version threads quiet",

@@ -13,8 +13,10 @@ LoneReport::LoneReport(const Context& context, OpenInput& opened) : context_(con
 void LoneReport::publish(Json report, std::vector<ReportedFile> pieces) {
     if (!file_) return;
     if (!opened_.hash) return file_->publish(report.text() + "\n");
-    const ReportedFiles files{opened_.hash->finish(), std::move(pieces), std::nullopt};
-    file_->publish(signed_report(std::move(report), files, *context_.keys, context_.arguments.sign));
+    const KeyRing& keys = *context_.keys;
+    const std::string& key = context_.arguments.sign;
+    const ReportedFiles files{reported_input(opened_.hash->finish(), keys, key), std::move(pieces), std::nullopt};
+    file_->publish(signed_report(std::move(report), files, keys, key));
 }
 
 void LoneReport::commit() noexcept {

@@ -67,7 +67,7 @@ std::vector<OptionRow> cut_rows() {
 // The rows of the groups "Which bytes" and "Which records".
 std::vector<OptionRow> choice_rows() {
     return {
-        {"range", 'r', "A-B", "records A to B, counted from 1; A or B may be omitted", kCat, "Which records"},
+        {"range", 'r', "A-B", "records A to B, from 1; A or B may be omitted", kCat, "Which records"},
         {"bytes", 0, "A-B", "bytes A up to B, from 0 [all]; A or B may be omitted", kScan, "Which bytes"},
         {"input-size", 0, "N", "size of the whole input, if the range is read from -", kScan, "Which bytes"},
         {"input-version", 0, "TEXT", "name for the version of the input [its mtime]", kScan, "Which bytes"},
@@ -129,7 +129,7 @@ std::vector<OptionRow> record_rows() {
         {"forbid", 0, "KIND", "fail if the remaining columns contain: {choices}", kStaged, "Records",
          choice_names(kForbidden)},
         {"redact-report", 0, "FILE", "write what each rule did, as JSON", kStaged, "Records", kPath},
-        {"sign", 0, "NAME", "sign the report with the key NAME, and list files in it", kStaged, "Records"},
+        {"sign", 0, "NAME", "sign the report with this key, and list files", kStaged, "Records"},
         {"max-record", 0, "SIZE", "fail if a record is larger [16M]", kStaged, "Records"},
         {"spool", 0, "HOW", "let -n copy piped data, unredacted, to a file: {choices}", kSplit, "Records",
          choice_names(kSpools)},

@@ -290,6 +290,7 @@ void take_verify(const Given& given, Arguments& arguments) {
             "verify needs --key NAME=WHERE; if you do not have the key, check who wrote the report with ssh-keygen -Y "
             "verify, then compare the files with --no-key");
     }
+    given.refuse_both("input", "no-key");  // the hash of the input is keyed
     if (const std::string* const input = given.text("input")) {
         if (input->empty()) throw UsageError("--input: '' names no file");
         arguments.reported_input = *input;

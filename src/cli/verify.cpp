@@ -34,8 +34,8 @@ namespace {
 struct Listed {
     std::string shown;  // for messages
     ReportedFile file;
-    bool is_named_by_user = false;  // the input; other files are named by the report
-    std::string fault = {};         // empty if the file is as reported
+    bool is_input = false;   // named by the user, not by the report; its hash is that of ReportedInput
+    std::string fault = {};  // empty if the file is as reported
 };
 
 // Opens what the user names.
@@ -67,7 +67,9 @@ std::vector<Listed> files_to_compare(const ReportedFiles& files, const std::stri
     for (const ReportedFile& piece : files.pieces)
         listed.push_back({piece.name == kStandardStream ? "stdin" : piece.name, piece});
     if (files.manifest) listed.push_back({files.manifest->name, *files.manifest});
-    if (!input.empty()) listed.push_back({formatted("the input, {}", display_name(input)), {input, files.input, std::nullopt}, true});
+    if (input.empty()) return listed;
+    const ContentDigest keyed{files.input.size, files.input.hmac_sha256};
+    listed.push_back({formatted("the input, {}", display_name(input)), {input, keyed, std::nullopt}, true});
     return listed;
 }
 
@@ -97,20 +99,21 @@ ContentDigest digest_of(const Fd& file, const std::string& name) {
     return hash.digest();
 }
 
-// Says how the file differs from what is reported; "" if it does not.
-std::string difference(const Fd& file, const Listed& listed) {
+// Says how the file differs from what is reported; "" if it does not. `keys` is null without a key.
+std::string difference(const Fd& file, const Listed& listed, const KeyRing* keys) {
     const ContentDigest& wanted = listed.file.content;
     const struct stat status = stat_of(file.get(), listed.shown);
-    if (S_ISREG(status.st_mode) && !listed.is_named_by_user && std::cmp_not_equal(status.st_size, wanted.size))
+    if (S_ISREG(status.st_mode) && !listed.is_input && std::cmp_not_equal(status.st_size, wanted.size))
         return "size";  // without reading it
-    const ContentDigest there = digest_of(file, listed.shown);
+    ContentDigest there = digest_of(file, listed.shown);
+    if (listed.is_input) there.sha256 = reported_input(there, *keys, keys->names().front()).hmac_sha256;
     if (there.size != wanted.size) return "size";
     return there == wanted ? "" : "content";
 }
 
-std::string compare(const Fd& folder, const Listed& listed) {
+std::string compare(const Fd& folder, const Listed& listed, const KeyRing* keys) {
     const std::string& name = listed.file.name;
-    if (listed.is_named_by_user || name == kStandardStream) return difference(open_named(name), listed);
+    if (listed.is_input || name == kStandardStream) return difference(open_named(name), listed, keys);
     Fd file;
     try {
         file = open_beneath(folder, name, listed.shown);
@@ -118,14 +121,14 @@ std::string compare(const Fd& folder, const Listed& listed) {
         if (auto fault = fault_of(error.code())) return *std::move(fault);
         throw;
     }
-    return difference(file, listed);
+    return difference(file, listed, keys);
 }
 
 // Who wrote the report.
-std::string origin_of(const Context& context) {
-    if (context.arguments.is_keyless) return "not authenticated";
-    const KeyRing& keys = *context.keys;
-    return formatted("authentic, signed with the key {} (id {})", keys.names().front(), keys.id(keys.names().front()));
+std::string origin_of(const KeyRing* keys) {
+    if (keys == nullptr) return "not authenticated";
+    const std::string& key = keys->names().front();
+    return formatted("authentic, signed with the key {} (id {})", key, keys->id(key));
 }
 
 }  // namespace
@@ -134,13 +137,14 @@ bool run_verify(Context& context) {
     const std::string& path = context.arguments.inputs.front();
     context.path = path;
     const std::string report = read_report(path);
-    if (!context.arguments.is_keyless) require_authentic(report, *context.keys);
+    const KeyRing* const keys = context.arguments.is_keyless ? nullptr : &*context.keys;
+    if (keys != nullptr) require_authentic(report, *keys);
     std::vector<Listed> listed = files_to_compare(files_of_report(report), context.arguments.reported_input);
     require_one_stream(path, listed);
     const bool is_stream = path == kStandardStream || leads_to_stream(path);
     const Fd folder = open_folder(is_stream ? "" : std::string(folder_of(path)));
     parallel_for(listed.size(), context.arguments.execution.thread_count(),
-                 [&](std::size_t i) { listed[i].fault = compare(folder, listed[i]); });
+                 [&](std::size_t i) { listed[i].fault = compare(folder, listed[i], keys); });
     StandardOutput out;
     std::size_t different = 0;
     for (const Listed& each : listed) {
@@ -148,7 +152,7 @@ bool run_verify(Context& context) {
         ++different;
         out.print("{}: {}\n", printable(each.shown), each.fault);
     }
-    out.print("{}: {}; ", printable(display_name(path)), origin_of(context));
+    out.print("{}: {}; ", printable(display_name(path)), origin_of(keys));
     if (different > 0) {
         out.print("{} of {} {}\n", different, numbered(listed.size(), "file"), different == 1 ? "differs" : "differ");
     } else {

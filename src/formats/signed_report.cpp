@@ -22,9 +22,13 @@ constexpr std::size_t kDigits = 2 * std::size_t{kMacSize};  // of a MAC, and of 
 constexpr std::string_view kBeforeMac = "\"hmac_sha256\":\"";
 constexpr std::string_view kAfterMac = "\"}}\n";
 
-std::string mac_of(std::string_view text, const KeyRing& keys, const std::string& key) {
+std::string mac_of(std::string_view text, std::string_view label, const KeyRing& keys, const std::string& key) {
     const SecretKey& secret = keys.keys().keys[keys.keys().index_of(key)];
-    return derived_mac_hex(secret.bytes(), "cleave 2 report", text);
+    return derived_mac_hex(secret.bytes(), label, text);
+}
+
+std::string mac_of_report(std::string_view before, const KeyRing& keys, const std::string& key) {
+    return mac_of(before, "cleave 2 report", keys, key);
 }
 
 // A signed report, divided at its MAC. All views are empty if the text does not end like one.
@@ -41,13 +45,6 @@ struct SignedText {
     std::string_view before_mac;
     std::string_view mac;
 };
-
-Json content_json(const ContentDigest& content) {
-    Json json;
-    json["size"] = content.size;
-    json["sha256"] = content.sha256;
-    return json;
-}
 
 Json file_json(const ReportedFile& file) {
     Json json;
@@ -66,12 +63,16 @@ const Json& member(const Json& object, const char* name) {
     return *value;
 }
 
-ContentDigest content_of(const Json& json) {
+std::uint64_t size_of(const Json& json) {
     const auto size = member(json, "size").natural();
-    const std::string* const sha256 = member(json, "sha256").string();
     if (!size) refuse("a size is not a number of bytes");
-    if (sha256 == nullptr || sha256->size() != kDigits) refuse("a SHA-256 does not have 64 digits");
-    return {*size, *sha256};
+    return *size;
+}
+
+std::string hash_of(const Json& json, const char* name) {
+    const std::string* const hash = member(json, name).string();
+    if (hash == nullptr || hash->size() != kDigits) refuse("a hash does not have 64 digits");
+    return *hash;
 }
 
 ReportedFile file_of(const Json& json, bool is_piece) {
@@ -80,7 +81,8 @@ ReportedFile file_of(const Json& json, bool is_piece) {
     // Other spellings of a name would let one file be listed twice.
     const bool is_known = *name == kStandardStream ? is_piece : path_beneath("", *name) == *name;
     if (!is_known) refuse("a file is not beneath the folder of the report");
-    return {*name, content_of(json), is_piece ? member(json, "records").natural() : std::nullopt};
+    return {
+        *name, {size_of(json), hash_of(json, "sha256")}, is_piece ? member(json, "records").natural() : std::nullopt};
 }
 
 }  // namespace
@@ -99,9 +101,15 @@ std::string name_in_report(const std::string& report, const std::string& path) {
     return *name;
 }
 
+ReportedInput reported_input(const ContentDigest& content, const KeyRing& keys, const std::string& key) {
+    return {content.size, mac_of(content.sha256, "cleave 2 input", keys, key)};
+}
+
 std::string signed_report(Json report, const ReportedFiles& files, const KeyRing& keys, const std::string& key) {
     report["program"] = "cleave " CLEAVE_VERSION;
-    report["input"]["stored"] = content_json(files.input);
+    Json& stored = report["input"]["stored"];
+    stored["size"] = files.input.size;
+    stored["hmac_sha256"] = files.input.hmac_sha256;
     Json::Array pieces;
     for (const ReportedFile& piece : files.pieces) pieces.push_back(file_json(piece));
     report["files"] = std::move(pieces);
@@ -115,7 +123,7 @@ std::string signed_report(Json report, const ReportedFiles& files, const KeyRing
     std::string text = report.text() + "\n" + second.text();
     text.resize(text.size() - std::string_view("}}").size());
     text.append(",").append(kBeforeMac);
-    text += mac_of(text, keys, key);
+    text += mac_of_report(text, keys, key);
     text += kAfterMac;
     if (text.size() <= kMaxSignedReport) return text;
     throw ArgumentError("--sign: the report would be larger than " + std::to_string(kMaxSignedReport >> 20U) +
@@ -124,7 +132,7 @@ std::string signed_report(Json report, const ReportedFiles& files, const KeyRing
 
 bool is_authentic(std::string_view text, const KeyRing& keys, const std::string& key) {
     const SignedText parts(text);
-    const std::string mac = mac_of(parts.before_mac, keys, key);
+    const std::string mac = mac_of_report(parts.before_mac, keys, key);
     return parts.mac.size() == mac.size() && ::nettle_memeql_sec(parts.mac.data(), mac.data(), mac.size()) != 0;
 }
 
@@ -143,7 +151,8 @@ ReportedFiles files_of_report(std::string_view text) {
     if (!version) refuse("its 'cleave' is not a version");
     if (*version != kVersion) refuse("it is of version " + std::to_string(*version));
     ReportedFiles files;
-    files.input = content_of(member(member(*json, "input"), "stored"));
+    const Json& stored = member(member(*json, "input"), "stored");
+    files.input = {size_of(stored), hash_of(stored, "hmac_sha256")};
     const Json::Array* const pieces = member(*json, "files").array();
     if (pieces == nullptr) refuse("its 'files' is not a list");
     std::set<std::string_view> names;

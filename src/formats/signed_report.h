@@ -12,7 +12,7 @@
 // In addition to what stage_report() writes, the first line has these members:
 //
 //   "program"         "cleave" and its version
-//   "input"."stored"  the input as it is stored, before it is decompressed: its size and SHA-256
+//   "input"."stored"  the input as it is stored, before it is decompressed: its size and a keyed hash
 //   "files"           the pieces, in order: name, size, SHA-256 and number of records. The sizes are those of the
 //   files,
 //                     so for compressed pieces they count compressed bytes
@@ -46,8 +46,17 @@ struct ReportedFile {
     std::optional<std::uint64_t> records;  // of a piece
 };
 
+// The input, whose hash is keyed: with its SHA-256, a reader of the report could test guesses at what the rules hide.
+struct ReportedInput {
+    std::uint64_t size = 0;  // in bytes
+    // HMAC-SHA-256, in hex, of the 64 hex digits of its SHA-256. The key is HKDF(key, "cleave 2 input").
+    std::string hmac_sha256;
+
+    bool operator==(const ReportedInput&) const = default;
+};
+
 struct ReportedFiles {
-    ContentDigest input;
+    ReportedInput input;
     std::vector<ReportedFile> pieces;
     std::optional<ReportedFile> manifest;
 };
@@ -55,6 +64,10 @@ struct ReportedFiles {
 // The name that the report at the path `report` gives to the file at `path`. Throws ArgumentError if the file is not
 // beneath the folder of the report, or if a report cannot contain its name. Links are not followed.
 std::string name_in_report(const std::string& report, const std::string& path);
+
+// What a report that is signed with this key says about an input with this content. Throws what signed_report() throws
+// about the key.
+ReportedInput reported_input(const ContentDigest& content, const KeyRing& keys, const std::string& key);
 
 // The text of a signed report. `report` comes from stage_report(). Throws ArgumentError if no key of the ring has the
 // name `key`, or if the report would be larger than kMaxSignedReport; SystemError if memory cannot be locked.

@@ -72,14 +72,15 @@ std::string JobOutput::report_text(const std::string& manifest) {
     Json json = stage_report(context_.rewriting->stage(), report.counts, facts(), report.pieces);
     if (context_.signing == nullptr) return json.text() + "\n";
     ReportedFiles files;
-    files.input = context_.signing->input.finish();
+    const auto& [keys, key, input] = *context_.signing;
+    files.input = reported_input(input.finish(), keys, key);
     for (auto& [number, file] : files_.take()) {
         files.pieces.push_back({name_in_report(options_.report, file.path), std::move(file.content), file.records});
     }
     if (!options_.manifest.empty()) {
         files.manifest = {name_in_report(options_.report, options_.manifest), content_of(manifest), {}};
     }
-    return signed_report(std::move(json), files, context_.signing->keys, context_.signing->key);
+    return signed_report(std::move(json), files, keys, key);
 }
 
 InputFacts JobOutput::facts() const {

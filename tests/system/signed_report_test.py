@@ -35,9 +35,9 @@ def hkdf(key, info):
     return hmac.new(pseudo_random, info + b"\x01", hashlib.sha256).digest()
 
 
-def mac(before, key):
+def mac(before, key, label=b"cleave 2 report"):
     """The MAC of everything before it in a report. The info is the label, a NUL byte and an empty context."""
-    return hmac.new(hkdf(key, b"cleave 2 report\0"), before, hashlib.sha256).hexdigest().encode()
+    return hmac.new(hkdf(key, label + b"\0"), before, hashlib.sha256).hexdigest().encode()
 
 
 def signed(first, key=KEYS["audit"], second=b'{"signature":{"key":"audit","id":"0","hmac_sha256":"'):
@@ -117,7 +117,8 @@ def expect_true(folder, text):
 
 def expect_input(report, data):
     stored = report["input"]["stored"]
-    need((stored["size"], stored["sha256"]) == (len(data), sha256(data)), "the hash of the input is wrong")
+    keyed = mac(sha256(data).encode(), KEYS["audit"], b"cleave 2 input").decode()
+    need(stored == {"size": len(data), "hmac_sha256": keyed}, "the hash of the input is wrong")
 
 
 def reports_are_true(bench):
@@ -402,7 +403,9 @@ def where_it_comes_from(bench):
 def without_a_key(bench):
     """--no-key compares the files, and says that it has not authenticated anything"""
     folder, text = bench.split()
-    done = bench.run(folder, "verify", "--no-key", "--input", "in.csv", "r.json")
+    need(bench.run(folder, "verify", "--no-key", "--input", "in.csv", "r.json").returncode == 2, "--input without a key")
+    need(sha256(INPUT.encode()).encode() not in text, "the report reveals the hash of the input")
+    done = bench.run(folder, "verify", "--no-key", "r.json")
     need(done.returncode == 0 and b"not authenticated" in done.stdout, "%r" % done.stdout)
     (folder / "in.1.csv").write_text("x")
     done = bench.run(folder, "verify", "--no-key", "r.json")

@@ -80,7 +80,9 @@ def pages():
 
 # What the examples of some verbs need first, and the example that needs a device.
 PREPARATIONS = {"index": "cleave index orders.csv", "plan": "cleave scan -d , --terminator lf orders.csv >1.json; :>2.json",
-                "join": "cleave split -n 2 --manifest orders.json orders.csv"}
+                "join": "cleave split -n 2 --manifest orders.json orders.csv",
+                "verify": "cleave key new audit.key; cleave split -q -n 2 --key audit=file:audit.key --redact 'mail: mask' "
+                          "--redact-report report.json --sign audit orders.csv"}
 FOR_A_DEVICE = "cleave info --calibrate"
 
 
