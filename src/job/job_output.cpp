@@ -37,7 +37,7 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
     if (may_be_mixed_up && destination_of(options_).leaves_files)
         context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
     if (context.signing != nullptr) {  // now rather than after the pieces are written
-        name_in_report(options_.report, namer_.folder() + "piece");
+        name_in_report(options_.report, options_.names);
         if (!options_.manifest.empty()) name_in_report(options_.report, options_.manifest);
     }
     target_ = make_target();

@@ -40,6 +40,7 @@ RULES = {
     "selected": ["--select", "b"],
     "changing": ["--header", "repeat", "--redact", "a: mask"],
     "default": ["--header", "repeat", "--redact-default", "null"],
+    "signed": ["--header", "repeat", "--redact", "a: mask", "--key", "k=file:k", "--redact-report", "report", "--sign", "k"],
 }
 VERBS = {   # name: words, whether rules apply, whether a column is named
     "count": (["count"], False, False),
@@ -60,8 +61,10 @@ VERBS = {   # name: words, whether rules apply, whether a column is named
     "index": (["index"], False, False),
     "join": (["join", "-o", "joined"], False, False),
     "scan": (["scan", "--terminator", "lf"], False, False),
+    "verify": (["verify", "--no-key"], False, False),
 }
 NAMELESS = ("empty", "mark", "line feeds", "a preamble", "a preamble, cut")   # these have no column a
+OPTIONS = {"join": ["-d", ","], "verify": []}    # all other verbs also have --quiet
 ODD = ("a field missing", "an open quote")
 NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # with a stream, these verbs make a copy
 
@@ -72,12 +75,14 @@ def expected(verb, name, way, rules):
     is_stream = way in ("pipe", "gz", "zst")
     if verb == "index":
         return 2 if way in ("pipe", "zst") else 3 if name == "an open quote" else 0
+    if verb == "verify":
+        return 3    # none of these is a signed report
     if verb == "scan":
         return 2 if is_stream else 0    # within a range it is not known whether a quote is closed later
     if rules != "none":
         if verb in NEEDS_ALL and is_stream and INPUTS[name]:
             return 2    # a copy would hold the values
-        if rules in ("selected", "changing") and name in NAMELESS:
+        if rules in ("selected", "changing", "signed") and name in NAMELESS:
             return 2    # there is no such column
         if names_column and (name in NAMELESS or rules == "selected"):
             return 2    # there is no column, or it is left out
@@ -94,6 +99,9 @@ def expected(verb, name, way, rules):
 class Place:
     def __init__(self, cleave):
         self.cleave, self.folder = cleave, tempfile.mkdtemp(prefix="cleave-edges-")
+        key = os.open(os.path.join(self.folder, "k"), os.O_WRONLY | os.O_CREAT, 0o600)
+        os.write(key, bytes(range(32)))
+        os.close(key)
 
     def run(self, *words, data=None):
         how = {"input": data} if data is not None else {"stdin": subprocess.DEVNULL}
@@ -117,13 +125,17 @@ def check_cell(cleave, verb, name, way, rules):
     place = Place(cleave)
     try:
         operand, fed = place.hand_over(INPUTS[name], way)
-        quiet = [] if verb == "join" else ["--quiet"]
-        run = place.run(*VERBS[verb][0], "-d", ",", *quiet, *RULES[rules], operand, data=fed)
+        options = OPTIONS.get(verb, ["-d", ",", "--quiet"])
+        run = place.run(*VERBS[verb][0], *options, *RULES[rules], operand, data=fed)
         cell = "%s, %s, %s, rules %s" % (verb, name, way, rules)
         wanted = expected(verb, name, way, rules)
         need(run.returncode == wanted,
              "%s: exit status %d, not %d: %r" % (cell, run.returncode, wanted, run.stderr[-200:]))
         need(wanted in (0, 3) or not run.stdout, "%s: it prints data" % cell)
+        if rules == "signed" and wanted == 0:
+            again = ["--input", operand] if way != "pipe" else []
+            verified = place.run("verify", "--key", "k=file:k", *again, "report", data=run.stdout)
+            need(verified.returncode == 0, "%s: not verified: %r" % (cell, verified.stdout + verified.stderr))
     finally:
         shutil.rmtree(place.folder)
 
