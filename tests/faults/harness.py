@@ -7,6 +7,8 @@ import argparse
 import array
 import contextlib
 import fcntl
+import hashlib
+import hmac
 import json
 import os
 import random
@@ -243,12 +245,13 @@ def expect_whole(job, directory, manifest=None, beside=(), report=None):
     need(os.path.isdir(directory), "there is no output directory")
     found = contents(directory)
     wanted = dict(job.pieces)
+    if report is not None:
+        need(report in found, "there is no report")
+        expect_report(job, found[report], found)
+        del found[report]
     if manifest is not None:
         need(manifest in found, "there is no manifest")
         expect_manifest(job, found.pop(manifest))
-    if report is not None:
-        need(report in found, "there is no report")
-        expect_report(job, found.pop(report))
     for name in beside:
         found.pop(name, None)
     wrong = difference(wanted, found)
@@ -264,13 +267,26 @@ def expect_manifest(job, text):
     job.expect_rows(manifest["pieces"])
 
 
-def expect_report(job, text):
+def expect_report(job, text, files):
+    """`files` are the contents of the folder of the report, which a signed report must list as they are."""
+    first, _, second = text.partition(b"\n")
     try:
-        report = json.loads(text)
+        report = json.loads(first)
     except ValueError as error:
         raise Failure("the report is no JSON: %s" % error) from None
     counts = [report.get("records"), report.get("pieces"), report["rules"][0]["seen"] + report.get("empty_records")]
     need(counts == [job.records, len(job.pieces), job.records], "the report counts otherwise: %s" % counts)
+    if "--sign" not in job.args:
+        need(not second, "the report has two lines")
+        return
+    listed = report["files"] + ([report["manifest"]] if "manifest" in report else [])
+    need([file["name"] for file in report["files"]] == list(job.pieces), "the report lists other pieces")
+    for file in listed:
+        need(file["sha256"] == hashlib.sha256(files[file["name"]]).hexdigest(), "the report has the hash of another file")
+    need(report["input"]["stored"]["size"] == len(job.data), "the report has the size of another input")
+    keys = [hmac.new(bytes(32), KEY, hashlib.sha256).digest()]    # HKDF
+    keys.append(hmac.new(keys[0], b"cleave 2 report\0\1", hashlib.sha256).digest())
+    need(text.endswith(hmac.new(keys[1], text[:-68], hashlib.sha256).hexdigest().encode() + b'"}}\n'), "the MAC is wrong")
 
 
 def expect_clean(before, directory):

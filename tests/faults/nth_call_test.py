@@ -407,6 +407,15 @@ def redacted_by_threads(bench):
                             manifest=True, report=True))
 
 
+def signed(bench):
+    """With a signed report and a manifest, from a file, which a thread of its own hashes, and from a pipe"""
+    calls = ["openat", "read", "pread64", "write", "mmap", "munmap", "mlock", "close", "linkat", "clone3", "fcntl", "fstat"]
+    for piped in (False, True):
+        job = small_job(bench, size=2 << 10)
+        job.args += ["--sign", "k"]
+        fail_all(bench, Subject(bench, job, "-j", "1", piped=piped, calls=calls, manifest=True, report=True))
+
+
 def printed(bench):
     """cat, of a file and of a pipe"""
     calls = ["openat", "read", "preadv2", "write", "writev", "mmap", "munmap", "mremap", "mlock", "madvise",
@@ -418,7 +427,7 @@ def printed(bench):
 CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
           without_nameless_files, with_manifest, with_checksums, with_events, with_manifest_replaced, resuming, compressed,
           compressed_input, failing_clean_up]
-CHECKS += map(under_rules, [redacted, redacted_by_threads, printed, from_pipe, spooled, with_manifest, resuming,
+CHECKS += map(under_rules, [redacted, redacted_by_threads, signed, printed, from_pipe, spooled, with_manifest, resuming,
                             replacing_from_pipe, compressed, without_nameless_files, failing_clean_up])
 
 
