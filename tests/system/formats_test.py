@@ -359,6 +359,45 @@ def rules_are_read(bench):
         bench.expect_kept("template-1.rules", folder.run("check", "--rules-template", "people.csv"))
 
 
+# Signed reports. They contain the version of cleave, which is not a version of the format.
+
+SIGNED = ["split", "-n", "2", "-o", "p{i}.csv", "--manifest", "m.json", "--redact-report", "report.json", "--sign", "pii"]
+PROGRAM = re.compile(rb'"program":"cleave [^"]+"')
+
+
+def signed_report_is_read(bench):
+    with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
+        os.chmod(folder.at("key-1"), stat.S_IRUSR)
+        folder.run(*SIGNED, *RULED, "people.csv")
+        folder.put("kept.json", kept("signed-report-1.json"))
+        words = ["verify", "--key", "pii=file:key-1", "--input", "people.csv", "kept.json"]
+        need(folder.run(*words).endswith(b"; 4 files, as reported\n"), "it is not verified")
+        folder.put("p1.csv", folder.get("p2.csv"))
+        need(folder.run(*words, code=3).startswith(b"p1.csv: size\n"), "another file is verified")
+
+
+def later_signed_report_is_refused(bench):
+    with Folder(bench) as folder:
+        for version in (0, 2):
+            folder.put("r.json", kept("signed-report-1.json").replace(b'"cleave":1', b'"cleave":%d' % version))
+            folder.run("verify", "--no-key", "r.json", code=3, says="it is of version %d" % version)
+
+
+def signed_report_is_written(bench):
+    with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
+        os.chmod(folder.at("key-1"), stat.S_IRUSR)
+        folder.run(*SIGNED, *RULED, "people.csv")
+        report = folder.get("report.json")
+        version = json.loads(report.splitlines()[0])["cleave"]
+        name = "signed-report-%d.json" % version
+        if bench.keeps and not os.path.exists(os.path.join(KEPT, name)):
+            write(os.path.join(KEPT, name), report)
+        known = PROGRAM.search(kept(name))
+        need(known and PROGRAM.search(report), "a report does not name the program")
+        before = PROGRAM.sub(known[0], report)[:-68]
+        need(before == kept(name)[:-68], "what is written is no more data/formats/%s: a new format needs a new version" % name)
+
+
 # The markers of killed runs, `.cleave-ID`. They are kept with placeholders for inodes and the ID.
 
 KEPT_ID = b"0123456789abcdef"
@@ -486,6 +525,9 @@ CHECKS = {
     "Summaries and plans are written as they were": ranges_are_written,
     "Offsets in JSON are written as they were": offsets_are_written,
     "Rules, keys, tokens, reports and templates are what they were": rules_are_read,
+    "A signed report of version 1 is verified": signed_report_is_read,
+    "A signed report of another version is refused": later_signed_report_is_refused,
+    "A signed report is written as it was": signed_report_is_written,
     "The marker of a killed run is obeyed": marker_is_read,
     "The marker of a run is written as it was": marker_is_written,
     "A profile of version 3 is used, and no other": profile_is_read,
