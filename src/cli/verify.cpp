@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,8 +35,8 @@ namespace {
 struct Listed {
     std::string shown;  // for messages
     ReportedFile file;
-    bool is_input = false;   // named by the user, not by the report; its hash is that of ReportedInput
-    std::string fault = {};  // empty if the file is as reported
+    bool is_input = false;        // named by the user, not by the report; its hash is that of ReportedInput
+    std::string_view fault = {};  // empty if the file is as reported
 };
 
 // Opens what the user names.
@@ -64,6 +65,7 @@ void require_authentic(const std::string& report, const KeyRing& keys) {
 
 std::vector<Listed> files_to_compare(const ReportedFiles& files, const std::string& input) {
     std::vector<Listed> listed;
+    listed.reserve(files.pieces.size() + 2);
     for (const ReportedFile& piece : files.pieces)
         listed.push_back({piece.name == kStandardStream ? "stdin" : piece.name, piece});
     if (files.manifest) listed.push_back({files.manifest->name, *files.manifest});
@@ -80,19 +82,20 @@ void require_one_stream(const std::string& report, const std::vector<Listed>& li
     if (streams > 1) throw UsageError("only one of the report, its output and its input can be standard input");
 }
 
-// Why a file that the report names cannot be one that cleave has written; nothing if the error says something else.
-std::optional<std::string> fault_of(const std::error_code& error) {
+// Why a file that the report names cannot be one that cleave has written; "" if the error says something else.
+std::string_view fault_of(const std::error_code& error) {
     if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return "missing";
     if (error == std::errc::too_many_symbolic_link_levels || error == std::errc::cross_device_link)
         return "a symbolic link leads to it";
     if (error == std::errc::invalid_argument || error == std::errc::no_such_device_or_address)
         return "not a regular file";
-    return std::nullopt;
+    return "";
 }
 
-ContentDigest digest_of(const Fd& file, const std::string& name) {
-    constexpr std::size_t kPartSize = std::size_t{1} << 20;
-    std::vector<std::uint8_t> buffer(kPartSize);
+// Works for any size, but is fastest for `expected`.
+ContentDigest digest_of(const Fd& file, std::uint64_t expected, const std::string& name) {
+    constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
+    std::vector<std::uint8_t> buffer(std::min(expected, kPartSize - 1) + 1);
     ContentHash hash;
     while (const std::size_t size = read_some(file.get(), buffer, nullptr, name))
         hash.add(std::span(buffer).first(size));
@@ -100,26 +103,27 @@ ContentDigest digest_of(const Fd& file, const std::string& name) {
 }
 
 // Says how the file differs from what is reported; "" if it does not. `keys` is null without a key.
-std::string difference(const Fd& file, const Listed& listed, const KeyRing* keys) {
+std::string_view difference(const Fd& file, const Listed& listed, const KeyRing* keys) {
     const ContentDigest& wanted = listed.file.content;
     const struct stat status = stat_of(file.get(), listed.shown);
     if (S_ISREG(status.st_mode) && !listed.is_input && std::cmp_not_equal(status.st_size, wanted.size))
         return "size";  // without reading it
-    ContentDigest there = digest_of(file, listed.shown);
+    ContentDigest there = digest_of(file, wanted.size, listed.shown);
     if (listed.is_input) there.sha256 = reported_input(there, *keys, keys->names().front()).hmac_sha256;
     if (there.size != wanted.size) return "size";
     return there == wanted ? "" : "content";
 }
 
-std::string compare(const Fd& folder, const Listed& listed, const KeyRing* keys) {
+std::string_view compare(const Fd& folder, const Listed& listed, const KeyRing* keys) {
     const std::string& name = listed.file.name;
     if (listed.is_input || name == kStandardStream) return difference(open_named(name), listed, keys);
     Fd file;
     try {
         file = open_beneath(folder, name, listed.shown);
     } catch (const std::system_error& error) {
-        if (auto fault = fault_of(error.code())) return *std::move(fault);
-        throw;
+        const std::string_view fault = fault_of(error.code());
+        if (fault.empty()) throw;
+        return fault;
     }
     return difference(file, listed, keys);
 }

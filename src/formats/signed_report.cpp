@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kDigits = 2 * std::size_t{kMacSize};  // of a MAC, and of a SHA-256
-constexpr std::string_view kBeforeMac = "\"hmac_sha256\":\"";
+constexpr std::string_view kBeforeMac = R"("hmac_sha256":")";
 constexpr std::string_view kAfterMac = "\"}}\n";
 
 std::string mac_of(std::string_view text, std::string_view label, const KeyRing& keys, const std::string& key) {

@@ -13,9 +13,8 @@
 //
 //   "program"         "cleave" and its version
 //   "input"."stored"  the input as it is stored, before it is decompressed: its size and a keyed hash
-//   "files"           the pieces, in order: name, size, SHA-256 and number of records. The sizes are those of the
-//   files,
-//                     so for compressed pieces they count compressed bytes
+//   "files"           the pieces, in order: name, size, SHA-256 and number of records. A compressed piece has the size
+//                     and the SHA-256 of the compressed file
 //   "manifest"        the manifest, if there is one: name, size and SHA-256
 #pragma once
 

@@ -282,11 +282,13 @@ def expect_report(job, text, files):
     listed = report["files"] + ([report["manifest"]] if "manifest" in report else [])
     need([file["name"] for file in report["files"]] == list(job.pieces), "the report lists other pieces")
     for file in listed:
-        need(file["sha256"] == hashlib.sha256(files[file["name"]]).hexdigest(), "the report has the hash of another file")
+        wanted = hashlib.sha256(files[file["name"]]).hexdigest()
+        need(file["sha256"] == wanted, "the report has the hash of another file")
     need(report["input"]["stored"]["size"] == len(job.data), "the report has the size of another input")
     keys = [hmac.new(bytes(32), KEY, hashlib.sha256).digest()]    # HKDF
     keys.append(hmac.new(keys[0], b"cleave 2 report\0\1", hashlib.sha256).digest())
-    need(text.endswith(hmac.new(keys[1], text[:-68], hashlib.sha256).hexdigest().encode() + b'"}}\n'), "the MAC is wrong")
+    mac = hmac.new(keys[1], text[:-68], hashlib.sha256).hexdigest().encode()
+    need(text.endswith(mac + b'"}}\n'), "the MAC is wrong")
 
 
 def expect_clean(before, directory):

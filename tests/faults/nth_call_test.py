@@ -409,7 +409,8 @@ def redacted_by_threads(bench):
 
 def signed(bench):
     """With a signed report and a manifest, from a file, which a thread of its own hashes, and from a pipe"""
-    calls = ["openat", "read", "pread64", "write", "mmap", "munmap", "mlock", "close", "linkat", "clone3", "fcntl", "fstat"]
+    calls = ["openat", "read", "pread64", "write", "mmap", "munmap", "mlock", "close", "linkat", "clone3", "fcntl",
+             "fstat"]
     for piped in (False, True):
         job = small_job(bench, size=2 << 10)
         job.args += ["--sign", "k"]

@@ -111,9 +111,10 @@ SPLIT_EXTRAS = [
     ["--dry-run"], ["--allow-open-quote", "--quoting", "anywhere", "-v"], ["--compress", "gzip"],
     ["--compress", "zstd:1", "-j", "2"], ["--filter", 'env; cat /proc/self/cmdline; cat > "$FILE"'], ["--require-one-reading"],
     ["-j", "3", "--block-size", "1K"], ["--redact-report", "/dev/stderr"], ["--manifest", "/dev/stdout", "--sync", "--force"],
-    ["--progress", "always", "-v"], ["--print0", "--first-index", "0"]]
+    ["--redact-report", "@out/r.json", "--sign", "pii"], ["--progress", "always", "-v"], ["--print0", "--first-index", "0"]]
 OTHER_EXTRAS = [["-v"], ["--allow-open-quote", "--quoting", "anywhere"], ["-j", "3", "--block-size", "1K"], ["--require-one-reading"],
-                ["--redact-report", "@out/r.json"], ["--progress", "always"]]
+                ["--redact-report", "@out/r.json"], ["--redact-report", "@out/r.json", "--sign", "pii"],
+                ["--progress", "always"]]
 
 
 def extras_of(way):
@@ -474,7 +475,7 @@ def memory(bench):
     site, chance, counts = Site(bench), random.Random("memory %d" % bench.seed), collections.Counter()
     data = Table(site.markers, 60).bytes()
     tallies = site.path("counts")
-    extras = {"split": [[], ["--json", "-v"], ["--manifest", "@out/m", "--redact-report", "@out/r"], ["--resume"],
+    extras = {"split": [[], ["--json", "-v"], ["--manifest", "@out/m", "--redact-report", "@out/r", "--sign", "pii"], ["--resume"],
                         ["--filter", 'cat > "$FILE"'], ["--compress", "gzip"]], "cat": [[]], "check": [[]]}
     for way in WAYS:
         for more in extras[way[1][0]]:

@@ -40,7 +40,8 @@ RULES = {
     "selected": ["--select", "b"],
     "changing": ["--header", "repeat", "--redact", "a: mask"],
     "default": ["--header", "repeat", "--redact-default", "null"],
-    "signed": ["--header", "repeat", "--redact", "a: mask", "--key", "k=file:k", "--redact-report", "report", "--sign", "k"],
+    "signed": ["--header", "repeat", "--redact", "a: mask", "--key", "k=file:k", "--redact-report", "report", "--sign",
+               "k"],
 }
 VERBS = {   # name: words, whether rules apply, whether a column is named
     "count": (["count"], False, False),

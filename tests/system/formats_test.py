@@ -361,7 +361,8 @@ def rules_are_read(bench):
 
 # Signed reports. They contain the version of cleave, which is not a version of the format.
 
-SIGNED = ["split", "-n", "2", "-o", "p{i}.csv", "--manifest", "m.json", "--redact-report", "report.json", "--sign", "pii"]
+SIGNED = ["split", "-n", "2", "-o", "p{i}.csv", "--manifest", "m.json", "--redact-report", "report.json", "--sign",
+          "pii"]
 PROGRAM = re.compile(rb'"program":"cleave [^"]+"')
 
 
@@ -395,7 +396,8 @@ def signed_report_is_written(bench):
         known = PROGRAM.search(kept(name))
         need(known and PROGRAM.search(report), "a report does not name the program")
         before = PROGRAM.sub(known[0], report)[:-68]
-        need(before == kept(name)[:-68], "what is written is no more data/formats/%s: a new format needs a new version" % name)
+        need(before == kept(name)[:-68],
+             "what is written is no more data/formats/%s: a new format needs a new version" % name)
 
 
 # The markers of killed runs, `.cleave-ID`. They are kept with placeholders for inodes and the ID.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Signed reports: what they contain, recomputed with hashlib and hmac, and everything that somebody without the key could
-do to a report and its files, tried.
+"""Signed reports: what they contain, recomputed with hashlib and hmac, and everything that somebody without the key
+could do to a report and its files, tried.
 
   signed_report_test.py --cleave PATH
 
@@ -95,8 +95,9 @@ class Bench:
 
     def expect(self, folder, wanted, *words, says=b"", **how):
         done = self.verify(folder, *words, **how)
-        need(done.returncode == wanted, "exit status %d, not %d: %r" % (done.returncode, wanted, done.stdout + done.stderr))
-        need(says in done.stdout + done.stderr, "it does not say %r: %r" % (says, done.stdout + done.stderr))
+        said = done.stdout + done.stderr
+        need(done.returncode == wanted, "exit status %d, not %d: %r" % (done.returncode, wanted, said))
+        need(says in said, "it does not say %r: %r" % (says, said))
 
 
 def expect_true(folder, text):
@@ -131,7 +132,8 @@ def reports_are_true(bench):
         folder = bench.folder()
         report = expect_true(folder, bench.report(folder, "split", *way))
         expect_input(report, INPUT.encode())
-        need(sum(file["records"] for file in report["files"]) == len(VALUES) == report["records"], "%s: records" % (way,))
+        records = sum(file["records"] for file in report["files"])
+        need(records == len(VALUES) == report["records"], "%s: records" % (way,))
         need(len(report["files"]) == report["pieces"] > 0, "%s: pieces" % (way,))
         need(report["program"].startswith("cleave "), "no version")
         bench.expect(folder, 0, "--input", "in.csv", says=b"as reported")
@@ -257,8 +259,8 @@ def other_reports(bench):
     # A newer version of the key.
     for command in ("new", "rotate"):
         need(bench.run(bench.root, "key", command, "kept").returncode == 0, "key " + command)
-    done = bench.run(folder, "split", "-q", "-n", "1", "-o", "v{i}.csv", "--key", "k=file:../kept@1", "--redact", "name: null",
-                     "--redact-report", "v.json", "--sign", "k", "in.csv")
+    done = bench.run(folder, "split", "-q", "-n", "1", "-o", "v{i}.csv", "--key", "k=file:../kept@1", "--redact",
+                     "name: null", "--redact-report", "v.json", "--sign", "k", "in.csv")
     need(done.returncode == 0 and b'"version":1,' in (folder / "v.json").read_bytes(), "no version: %r" % done.stderr)
     for version, wanted in (("@1", 0), ("@2", 3), ("", 3)):
         done = bench.run(folder, "verify", "--key", "k=file:../kept" + version, "v.json")
@@ -394,7 +396,8 @@ def where_it_comes_from(bench):
     need(done.returncode == 3, "the current folder has no pieces, but: %d" % done.returncode)
     # Pieces in a folder, which moves together with the report.
     folder = bench.folder()
-    expect_true(folder, bench.report(folder, "split", "-n", "2", "-o", "deep/er/", "--mkdir", "--manifest", "deep/m.json"))
+    words = ["-n", "2", "-o", "deep/er/", "--mkdir", "--manifest", "deep/m.json"]
+    expect_true(folder, bench.report(folder, "split", *words))
     moved = folder.with_name("moved")
     folder.rename(moved)
     bench.expect(moved, 0)
@@ -403,7 +406,8 @@ def where_it_comes_from(bench):
 def without_a_key(bench):
     """--no-key compares the files, and says that it has not authenticated anything"""
     folder, text = bench.split()
-    need(bench.run(folder, "verify", "--no-key", "--input", "in.csv", "r.json").returncode == 2, "--input without a key")
+    done = bench.run(folder, "verify", "--no-key", "--input", "in.csv", "r.json")
+    need(done.returncode == 2, "--input without a key")
     need(sha256(INPUT.encode()).encode() not in text, "the report reveals the hash of the input")
     done = bench.run(folder, "verify", "--no-key", "r.json")
     need(done.returncode == 0 and b"not authenticated" in done.stdout, "%r" % done.stdout)
@@ -418,7 +422,8 @@ def without_a_key(bench):
 def nothing_is_revealed(bench):
     """No message had a key or a value in it"""
     need(len(bench.said) > 10_000, "too little was said")
-    for secret in [*KEYS.values(), *(key.hex().encode() for key in KEYS.values()), *(value.encode() for value in VALUES)]:
+    keys = [*KEYS.values(), *(key.hex().encode() for key in KEYS.values())]
+    for secret in keys + [value.encode() for value in VALUES]:
         need(secret not in bench.said, "it was said: %r" % secret)
 
 
