@@ -23,6 +23,7 @@ namespace cleave {
 
 class KeyRing;
 class MemoryManager;
+class RareRecords;
 
 // What happens to columns that no rule names.
 enum class DefaultAction : std::uint8_t {
@@ -133,7 +134,9 @@ public:
     const Program& program() const { return *program_; }
 
 private:
-    friend Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out);
+    friend Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out,
+                           std::span<const std::size_t> as_read);
+    friend Stage with_rare(const Stage& stage, std::shared_ptr<const RareRecords> rare);
 
     explicit Stage(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
@@ -143,7 +146,8 @@ private:
 // For use by one thread at a time. Its output is in memory that is left out of core dumps and zeroed on release.
 class StageWorker {
 public:
-    // `stage` must outlive the worker. If `memory` is null, a new "system" manager is used.
+    // `stage` must outlive the worker. If `memory` is null, a new "system" manager is used. Throws ArgumentError for a
+    // stage with `suppress`, which only run_job() and the command support, because it needs two passes.
     StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory = nullptr);
     StageWorker(const Stage&& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory = nullptr) = delete;
     StageWorker(StageWorker&&) noexcept;
@@ -174,6 +178,8 @@ public:
     // For each record that write() has written since clear(): the fields in the columns given to with_keys(), in that
     // order. An empty record has empty fields. Valid for as long as the result of written().
     std::size_t key_count() const;
+    bool is_empty_record(std::size_t record) const;
+    std::uint64_t read_at(std::size_t record) const;  // the byte offset in the input at which the record begins
     std::size_t size_of_keys() const;  // in bytes, all of them together
     std::span<const std::uint8_t> key_field(std::size_t record, std::size_t key) const;
     void clear();

@@ -116,6 +116,7 @@ struct StageRows {
         }
         return {scratch + begin, static_cast<std::uint64_t>(out - (scratch + begin))};
     }
+    __device__ static bool is_rare(const Record&) { return false; }  // no device has stages with `suppress`
     __device__ DeviceHasher hasher() const { return {entries<FlatMacState>(program, program->states)}; }
 
     template <class Sink>

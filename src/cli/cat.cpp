@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "io/copy.h"
 #include "io/stable_input.h"
+#include "stage/program.h"
 
 namespace cleave::cli {
 namespace {
@@ -124,7 +125,8 @@ void print_rewritten_range(const Context& context, RewrittenOutput& output, cons
 // columns must hear about a record that has different columns.
 void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
-    if (arguments.cat_piece != 0 || arguments.range) spool_staged(context, opened);
+    const bool has_passes = has_suppress(arguments.stage.options.rules);
+    if (arguments.cat_piece != 0 || arguments.range || has_passes) spool_staged(context, opened);
     RewrittenOutput output(context, opened);
     const auto write = [&](std::span<const std::uint8_t> bytes) { output.write(bytes); };
     if (arguments.range) {

@@ -50,10 +50,11 @@ std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, 
 
 bool check_input(Context& context, const std::string& path, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
-    if (arguments.shows_columns || arguments.shows_template || !arguments.stage.options.is_empty()) {
+    const bool reads_records = arguments.quasi || !arguments.stage.options.is_empty();
+    if (arguments.shows_columns || arguments.shows_template || reads_records) {
         bool is_sound = true;
         with_input(context, path, nullptr, [&](OpenInput& opened) {
-            const bool needs_columns = arguments.shows_columns || arguments.shows_template;
+            const bool needs_columns = arguments.shows_columns || arguments.shows_template || arguments.quasi;
             if (needs_columns && is_json_lines(opened.dialect))
                 throw UsageError(formatted("{}: JSON Lines has no columns; cleave check lists the keys of the records",
                                            display_name(path)));

@@ -3,17 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "cli/check_quasi.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/lone_report.h"
 #include "cli/messages.h"
+#include "cli/rewritten_output.h"
 #include "cli/session.h"
 #include "formats/stage_report.h"
 #include "lane/record_lane.h"
 #include "lane/rewriting.h"
 #include "stage/forbidden/forbidden.h"
+#include "stage/program.h"
 #include "stage/rules.h"
 
 namespace cleave::cli {
@@ -57,22 +62,32 @@ void print_counts(const Context& context, const Rewriting& rewriting, const Stag
 
 bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
+    if (has_suppress(arguments.stage.options.rules)) spool_staged(context, opened);
     Rewriting rewriting(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
     context.header_records = rewriting.header_records();
-    Diagnostics(context).take(rewriting.stage());
+    if (!arguments.stage.options.is_empty()) Diagnostics(context).take(rewriting.stage());
     LoneReport report(context, opened);
     std::uint64_t size = 0;
-    rewriting.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
+    std::optional<QuasiReport> quasi;
+    if (arguments.quasi) {
+        quasi = measure_quasi(arguments, rewriting);
+        size = quasi->size + (arguments.policy.header == HeaderMode::kDrop ? 0 : rewriting.header().size());
+    } else {
+        rewriting.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
+    }
     require_same(context, opened);
     const StageCounts counts = rewriting.counts();
     InputFacts facts = facts_of(opened.input, opened.dialect, arguments.policy.header);
     facts.size = size;
+    Json made = stage_report(rewriting.stage(), counts, facts, 0);
+    if (quasi) made["quasi"] = quasi_json(*quasi);
     if (arguments.json) {
-        out.print("{}\n", stage_report(rewriting.stage(), counts, facts, 0).text());
+        out.print("{}\n", made.text());
     } else {
         print_counts(context, rewriting, counts, out);
+        if (quasi) print_quasi(*quasi, out);
     }
-    report.publish(stage_report(rewriting.stage(), counts, facts, 0), {});
+    report.publish(std::move(made), {});
     out.flush();
     report.commit();
     return std::ranges::all_of(counts.forbidden, [](std::uint64_t count) { return count == 0; });

@@ -39,6 +39,7 @@
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
+#include "stage/program.h"
 #include "write/destination.h"
 
 namespace cleave::cli {
@@ -109,7 +110,8 @@ int status_of(const DeviceUnavailable& error) {
 
 std::string describe(const Context& context, const SpoolError& error) {
     const Policy& policy = context.arguments.policy;
-    const bool is_only_way = policy.together || policy.by || context.arguments.verb != Verb::kSplit;
+    const bool is_only_way = policy.together || policy.by || context.arguments.verb != Verb::kSplit ||
+                             has_suppress(context.arguments.stage.options.rules);
     return formatted("{}; {}allow it with --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
 }
 

@@ -88,6 +88,8 @@ struct Arguments {
     std::string reported_input;   // verify --input; empty if it is not compared
     bool shows_columns = false;   // check --columns
     bool shows_template = false;  // check --rules-template
+    std::optional<RuleText> quasi;      // columns, for check
+    std::optional<RuleText> sensitive;  // a column, for check
     DialectOptions dialect;
     Execution execution;
     bool calibrates = false;            // for info

@@ -15,6 +15,7 @@
 #include "cli/index_use.h"
 #include "cli/messages.h"
 #include "cli/option_table.h"
+#include "stage/program.h"
 
 namespace cleave::cli {
 namespace {
@@ -25,6 +26,7 @@ bool takes_pipe(const Arguments& arguments) {
     if (verb == Verb::kIndex || verb == Verb::kScan || !arguments.plan.empty() || arguments.snapshot) return false;
     if (arguments.index == IndexUse::kRequire || arguments.output.clone == CloneMode::kAlways) return false;
     const bool needs_all = verb == Verb::kSample || arguments.cat_piece != 0 || arguments.range ||
+                           has_suppress(arguments.stage.options.rules) ||
                            (verb == Verb::kSplit && needs_whole_input(arguments.policy));
     return !needs_all || arguments.stage.options.is_empty() || arguments.stage.may_spool;
 }

@@ -137,10 +137,15 @@ void take_stage(const Given& given, Arguments& arguments) {
     arguments.stage.may_spool = given.choice("spool", kSpools).has_value();
     arguments.shows_columns = given.has("columns");
     arguments.shows_template = given.has("rules-template");
+    if (const std::string* quasi = given.text("quasi")) arguments.quasi = RuleText{*quasi, given.spelling("quasi")};
+    if (const std::string* sensitive = given.text("sensitive")) {
+        if (!arguments.quasi) throw UsageError("--sensitive needs --quasi");
+        arguments.sensitive = RuleText{*sensitive, given.spelling("sensitive")};
+    }
     // Each of these replaces the report of check.
     for (const char* name : {"columns", "rules-template"}) {
         for (const char* other :
-             {"columns", "rules-template", "select", "redact", "rules", "redact-default", "forbid", "json"}) {
+             {"columns", "rules-template", "select", "redact", "rules", "redact-default", "forbid", "quasi", "json"}) {
             if (std::string_view(name) != other) given.refuse_both(name, other);
         }
     }

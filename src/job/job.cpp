@@ -23,6 +23,7 @@
 #include "lane/rewriting.h"
 #include "plan/check_arguments.h"
 #include "scan/check_arguments.h"
+#include "stage/program.h"
 #include "write/check_arguments.h"
 
 namespace cleave {
@@ -90,7 +91,8 @@ private:
     }
 
     void spool_if_needed() {
-        if (!input_.is_stream() || !needs_whole_input(policy_) || spools_changed()) return;
+        if (!input_.is_stream()) return;
+        if (!has_suppress(job_.stage.options.rules) && (!needs_whole_input(policy_) || spools_changed())) return;
         const auto head = input_.peek(kSniffSize);
         if (has_rules() && !job_.stage.may_spool && !head.empty()) throw SpoolError();
         refuse_foreign(head);  // now rather than after the copy

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cleave/foreign.h"
+#include "lane/record_classes.h"
 #include "plan/stream_cutter.h"
 #include "scan/check_arguments.h"
 #include "stage/program.h"
@@ -78,7 +79,7 @@ Rewriting::Rewriting(Input& input, const Dialect& dialect, const Policy& policy,
       even_(policy),
       execution_(execution),
       head_(head_of(input, dialect, policy, job, execution)),
-      stage_(stage_of(head_, dialect, job)),
+      stage_(with_rare_records(stage_of(head_, dialect, job), input, head_, execution)),
       key_(key_of(policy, head_, stage_)),
       lane_(input, head_, stage_, execution) {
     even_.together.reset();
@@ -124,6 +125,12 @@ std::vector<std::size_t> Rewriting::places_in_input(std::span<const KeyColumn> c
     std::vector<std::size_t> places;
     for (const KeyColumn& column : columns) places.push_back(stage_.program().rules.selected[column.number]);
     return places;
+}
+
+std::vector<KeyColumn> Rewriting::find_columns(const RuleText& list) const {
+    ByValue by;
+    by.columns = list;
+    return find_key_columns(by, input_columns(head_.sample, stage_.dialect(), head_.has_header));
 }
 
 std::vector<std::uint8_t> Rewriting::guiding_record() const {

@@ -33,6 +33,7 @@ public:
     // Without a header, prefix() is the byte order mark and header_record() is empty.
     std::span<const std::uint8_t> prefix() const { return lane_.header().first(head_.prefix().size()); }
     std::span<const std::uint8_t> header_record() const { return lane_.header().subspan(head_.prefix().size()); }
+    std::span<const std::uint8_t> header() const { return lane_.header(); }
     // The record that names the columns, as it is written. Without a header, the first record that is not empty. Throws
     // InputError.
     std::vector<std::uint8_t> guiding_record() const;
@@ -46,6 +47,8 @@ public:
     // The columns of Policy::by, as columns of what is written, and their positions in the input. Throws RuleError.
     std::vector<KeyColumn> key_columns() const;
     std::vector<std::size_t> places_in_input(std::span<const KeyColumn> columns) const;
+    // The columns of the input in a list like that of Policy::by. Throws RuleError.
+    std::vector<KeyColumn> find_columns(const RuleText& list) const;
     // Passes all records on: see RecordLane::write_all(). Returns the findings of the input, with its size after the
     // rules have been applied.
     Findings write_records(const RecordLane::MakeFollower& make, const Stage* keyed);

@@ -80,7 +80,7 @@ std::vector<FlatPart> parts_of(const RuleSet& rules, bool is_header, const KeyPl
 
 // Call once everything else in the program is set.
 void lay_out(Stage::Program& program, const KeyPlaces& keys) {
-    program.key_count = keys.columns.size();
+    program.key_count = keys.columns.size() + program.keys_as_read.size();
     program.flat_bytes = flatten(program, parts_of(program.rules, false, keys), parts_of(program.rules, true, keys));
 }
 
@@ -190,9 +190,22 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program_ = std::move(program);
 }
 
-Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out) {
+Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out,
+                std::span<const std::size_t> as_read) {
     auto program = std::make_shared<Stage::Program>(stage.program());
+    program->keys_as_read.assign(as_read.begin(), as_read.end());
     lay_out(*program, {columns, are_left_out});
+    return Stage(std::move(program));
+}
+
+const Rule* suppress_rule(const Stage& stage) {
+    const RuleSet& rules = stage.program().rules;
+    return rules.suppress ? &rules.rules[*rules.suppress] : nullptr;
+}
+
+Stage with_rare(const Stage& stage, std::shared_ptr<const RareRecords> rare) {
+    auto program = std::make_shared<Stage::Program>(stage.program());
+    program->rare = std::move(rare);
     return Stage(std::move(program));
 }
 

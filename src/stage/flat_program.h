@@ -36,6 +36,7 @@ enum class FlatKind : std::uint32_t {  // NOLINT(performance-enum-size): a word 
     kGeneralise,
     kEncrypt,
     kDecrypt,
+    kSuppress,
 };
 
 // What follows a part of an output record.
@@ -70,8 +71,9 @@ struct FlatRule {
 // The counters of each rule, in the order of RuleCounts.
 enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
 
-// kIn also stands for `=`. NOLINTNEXTLINE(performance-enum-size): a word of the device
-enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty };
+// kIn also stands for `=`. kRare holds for the records that a first pass has found to be rare; see
+// stage/operations/suppress.h. NOLINTNEXTLINE(performance-enum-size): a word of the device
+enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty, kRare };
 
 struct FlatCondition {
     std::uint32_t column;

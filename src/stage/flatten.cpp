@@ -97,7 +97,7 @@ bool is_for_cpu(const Operation& operation) {
         [](const auto& one) { return std::is_base_of_v<CpuOperation, std::remove_cvref_t<decltype(one)>>; }, operation);
 }
 
-static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kDecrypt) + 1);
+static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kSuppress) + 1);
 
 void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, FlatProgram& flat) {
     std::vector<FlatRule> rules;

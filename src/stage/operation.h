@@ -35,13 +35,14 @@
 #include "stage/operations/round.h"
 #include "stage/operations/shift_date.h"
 #include "stage/operations/short_name.h"
+#include "stage/operations/suppress.h"
 #include "stage/operations/top.h"
 #include "stage/syntax.h"
 
 namespace cleave {
 
 using Operation = std::variant<Keep, Null, Fixed, Hmac, Mask, Initials, ShortName, Email, Date, Bucket, Round, Top,
-                               Form, Pick, ShiftDate, Noise, Generalise, Encrypt, Decrypt>;
+                               Form, Pick, ShiftDate, Noise, Generalise, Encrypt, Decrypt, Suppress>;
 
 // Creates the operation that the text describes, without its argument `empty=change`. Throws SyntaxError and RuleError.
 Operation make_operation(const OperationSyntax& syntax, RuleScope& scope);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "stage/dialect_codec.h"
 #include "stage/flat_program.h"
 #include "stage/key_names.h"
+#include "stage/rare_records.h"
 #include "stage/rules.h"
 
 namespace cleave {
@@ -25,6 +27,7 @@ struct Stage::Program {
     RuleSet rules;
     std::vector<std::uint8_t> flat_bytes;  // see stage/flatten.h
     std::size_t key_count = 0;             // number of columns given to with_keys()
+    std::vector<std::size_t> keys_as_read;  // the last of these columns: what is read in them, not what is written
     // The columns of the output if StageOptions::forbid is not empty, otherwise none. Their values are searched if they
     // stay as they are.
     std::vector<std::size_t> watched;
@@ -38,6 +41,7 @@ struct Stage::Program {
     const KeyRing* keys = nullptr;
     std::string digest;
     std::vector<std::pair<std::string, std::string>> key_ids;
+    std::shared_ptr<const RareRecords> rare;  // null until with_rare() sets it
 
     // The program that workers execute.
     const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
@@ -45,7 +49,19 @@ struct Stage::Program {
 
 // Returns the same stage, except that its workers also hand over what they write into these columns of the input, all
 // of which must be written; see StageWorker::key_field(). With `are_left_out`, these columns are not written, but are
-// otherwise treated as before; at least one other column must be written.
-Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out);
+// otherwise treated as before; at least one other column must be written. After these keys, the workers hand over what
+// they read in the columns `as_read`, which need not be written.
+Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out,
+                std::span<const std::size_t> as_read = {});
+
+// The rule with `suppress`; null if there is none.
+const Rule* suppress_rule(const Stage& stage);
+
+// Whether a rule is `suppress`, which needs two passes over an input. Rules that cannot be parsed are not.
+bool has_suppress(std::span<const RuleText> rules);
+
+// Returns the same stage, with the records that `suppress` applies to. Until then, workers refuse a stage with such a
+// rule.
+Stage with_rare(const Stage& stage, std::shared_ptr<const RareRecords> rare);
 
 }  // namespace cleave

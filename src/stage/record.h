@@ -30,6 +30,7 @@
 //   decode(record, field)             the Value of a field, valid until the next call
 //   hasher()                          the hasher for operations; see stage/operation.h
 //   context(record, operation)        the context for a CpuOperation
+//   is_rare(record)                   whether the record is in RareRecords
 //   change(record, column, sink)      calls change_field()
 //   encode(record, field, out, size, is_quoted)   creates the field for a value that may need quotes or escapes:
 //                                     the value is at `out`, or one byte later if `is_quoted`; returns the field's size
@@ -99,6 +100,7 @@ inline std::uint64_t with_cpu_operation(const FlatProgram* program, const FlatRu
         case FlatKind::kGeneralise: return use(*reinterpret_cast<const Generalise*>(at));
         case FlatKind::kEncrypt: return use(*reinterpret_cast<const Encrypt*>(at));
         case FlatKind::kDecrypt: return use(*reinterpret_cast<const Decrypt*>(at));
+        case FlatKind::kSuppress: return use(*reinterpret_cast<const Suppress*>(at));
         default: return kIsRefused;
     }
 }
@@ -148,6 +150,7 @@ CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, co
 template <class Side>
 CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record, const FlatCondition& one) {
     const FlatProgram* const program = side.program;
+    if (one.kind == ConditionKind::kRare) return side.is_rare(record);
     const FieldSpan field = record.field(one.column);
     if (one.kind == ConditionKind::kEmpty) return is_empty(side, record, field);
     if (one.kind == ConditionKind::kNotEmpty) return !is_empty(side, record, field);

@@ -3,7 +3,8 @@
 //   1. Take the `@default` lines out of the texts. There must be at most one default.
 //   2. Look up --select, and the columns, operation and conditions of each rule.
 //   3. Refuse to change values below a header that is not vouched for: it may be data, which would not be changed.
-//   4. For each column, collect the rules that name it, up to the first one without a condition.
+//   4. For each column, collect the rules that name it, up to the first one without a condition. `suppress` comes
+//      before all others, wherever it was written.
 //   5. Refuse a column whose rules all have conditions: a value could slip through.
 //   6. Apply the default to the output columns that no rule names. If they are kept, refuse one whose name is similar
 //      to the name of a column with a rule: the user may have meant both.
@@ -96,6 +97,7 @@ public:
                 add_rule(text);
             }
         }
+        collect_rules();
         check_header();
         check_ends();
         apply_default();
@@ -131,8 +133,22 @@ private:
         for (const ConditionSyntax& condition : syntax.conditions) {
             rule.conditions.push_back({finder_.one(condition.column, source), condition.kind, condition.values});
         }
+        if (std::holds_alternative<Suppress>(rule.operation)) settle_suppress(rule, syntax);
         places_.push_back({syntax.columns.front().place, syntax.condition_place});
-        add(std::move(rule));
+        rules_.rules.push_back(std::move(rule));
+    }
+
+    void settle_suppress(Rule& rule, const RuleSyntax& syntax) {
+        if (rules_.suppress) fail("suppress can be used only once", rule.source, syntax.operation.place);
+        if (!rule.conditions.empty()) fail("suppress has no condition", rule.source, syntax.condition_place);
+        for (const std::size_t column : rule.columns) {
+            if (std::ranges::find(rules_.selected, column) != rules_.selected.end()) continue;
+            fail("the column " + finder_.name_of(column) + " is left out of the output", rule.source,
+                 syntax.columns.front().place);
+        }
+        rule.changes_empty = true;
+        rule.conditions.push_back({rule.columns.front(), ConditionKind::kRare, {}});
+        rules_.suppress = rules_.rules.size();
     }
 
     Operation make(const OperationSyntax& syntax, const std::vector<std::size_t>& columns, const RuleText& source) {
@@ -149,13 +165,18 @@ private:
         }
     }
 
-    void add(Rule rule) {
-        const std::size_t number = rules_.rules.size();
-        for (const std::size_t column : rule.columns) {
+    void collect_rules() {
+        if (rules_.suppress) collect(*rules_.suppress);
+        for (std::size_t number = 0; number < rules_.rules.size(); ++number) {
+            if (number != rules_.suppress) collect(number);
+        }
+    }
+
+    void collect(std::size_t number) {
+        for (const std::size_t column : rules_.rules[number].columns) {
             std::vector<std::size_t>& chain = rules_.of_column[column];
             if (chain.empty() || !rules_.rules[chain.back()].conditions.empty()) chain.push_back(number);
         }
-        rules_.rules.push_back(std::move(rule));
     }
 
     // Throws if values would change below a header that may not be one.
@@ -175,6 +196,11 @@ private:
         for (std::size_t column = 0; column < columns_.count; ++column) {
             const std::vector<std::size_t>& chain = rules_.of_column[column];
             if (chain.empty() || rules_.rules[chain.back()].conditions.empty()) continue;
+            if (chain.back() == rules_.suppress) {
+                fail("the column " + finder_.name_of(column) +
+                         " needs a second rule, if only with keep: suppress changes nothing but rare records",
+                     rules_.rules[chain.back()].source, places_[chain.back()].columns);
+            }
             fail("the column " + finder_.name_of(column) +
                      " needs a rule without a condition at the end, if only with keep: where no condition holds, its "
                      "values would slip through",
@@ -237,7 +263,8 @@ private:
             rule.operation = make(null, unnamed, rule.source);
             rule.operation_name = null.name;
             rule.columns = std::move(unnamed);
-            add(std::move(rule));
+            rules_.rules.push_back(std::move(rule));
+            collect(rules_.rules.size() - 1);
         }
     }
 

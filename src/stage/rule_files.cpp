@@ -1,4 +1,5 @@
-// The files that rules name in their arguments.
+// What must be known about rules before an input is opened: the files that they name in their arguments, and whether
+// they need two passes.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "cleave/stage.h"
 #include "io/fd.h"
 #include "stage/operation.h"
+#include "stage/program.h"
 #include "stage/rule_parser.h"
 
 namespace cleave {
@@ -39,6 +41,16 @@ std::vector<RuleFile> files_of_rules(std::span<const RuleText> rules) {
         files.push_back({std::move(path), std::move(text)});
     }
     return files;
+}
+
+bool has_suppress(std::span<const RuleText> rules) {
+    return std::ranges::any_of(rules, [](const RuleText& rule) {
+        try {
+            return !parse_default(rule) && parse_rule(rule).operation.name == Suppress::kName;
+        } catch (const RuleError&) {  // the resolver reports what is wrong
+            return false;
+        }
+    });
 }
 
 }  // namespace cleave

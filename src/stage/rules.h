@@ -63,6 +63,7 @@ struct RuleSet {
     // For each input column, the rules that name it, in order, up to the first without a condition.
     std::vector<std::vector<std::size_t>> of_column;
     std::vector<std::size_t> unnamed;  // selected columns that no rule names and that are kept
+    std::optional<std::size_t> suppress = std::nullopt;  // the number of the rule, if there is one
     RuleTables tables;                 // the files that rules name
 };
 

@@ -28,9 +28,11 @@ struct BlockRecord : RecordView {
     std::size_t number;         // the number of the record in the block, from 0
 };
 
-// Where a field is among the fields that are kept.
+// Where a field is among the fields that are kept. An empty record has none.
 struct KeptField {
-    std::size_t begin = 0;
+    static constexpr std::size_t kNone = ~std::size_t{0};
+
+    std::size_t begin = kNone;
     std::size_t size = 0;
 };
 
@@ -62,6 +64,9 @@ struct StageWorker::State {
             cipher = Cipher(*rules.keys, rules.uses);
         }
         counts.rules.resize(rules.rules.rules.size());
+        if (rules.rules.suppress && rules.rare == nullptr) {
+            throw ArgumentError("suppress needs two passes over the input, which are not available here");
+        }
     }
 
     BlockRecord view(const RecordBlock& block, std::size_t r) const {
@@ -106,7 +111,8 @@ struct StageWorker::State {
     std::vector<std::uint64_t> starts;
     ValueBuffer kept{memory};  // fields for key_field()
     std::size_t kept_size = 0;
-    std::vector<KeptField> key_fields;  // one for each record and each key
+    std::vector<KeptField> key_fields;   // one for each record and each key
+    std::vector<std::uint64_t> read_at;  // where in the input each record begins
 };
 
 namespace {
@@ -121,7 +127,11 @@ public:
     using Record = BlockRecord;
 
     CpuSide(State& state, const RecordBlock& block)
-        : program(&state.rules.flat()), state_(state), place_(block.place), records_(block.record_count()) {}
+        : program(&state.rules.flat()),
+          state_(state),
+          place_(block.place),
+          records_(block.record_count()),
+          rare_(state.rules.rare.get(), block.place.offset) {}
 
     const FlatProgram* const program;
 
@@ -146,6 +156,8 @@ public:
         if (encoded) return *encoded;
         throw InputError("the new value of a field cannot be written in this dialect", place_of(record, field.begin));
     }
+
+    [[gnu::noinline]] bool is_rare(const BlockRecord& record) { return rare_.has(place_.offset + record.begin); }
 
     // change_field() gets a copy of the sink, so that the sink itself can stay in registers.
     template <class Sink>
@@ -182,6 +194,17 @@ public:
         if (part.is_left_out) return writer.take_back(begin);
         if (part.end == PartEnd::kDelimiter) writer.append(record.bytes + record.ends[part.last], 1);
         if (part.end == PartEnd::kNewDelimiter) writer.put(program->delimiter);
+    }
+
+    // Keeps what is read in the columns that with_keys() calls `as_read`.
+    void keep_as_read(const BlockRecord& record) {
+        if (record.count != program->column_count) return;
+        const std::vector<std::size_t>& columns = state_.rules.keys_as_read;
+        auto key = static_cast<std::uint32_t>(state_.rules.key_count - columns.size());
+        for (const std::size_t column : columns) {
+            const FieldSpan field = record.field(static_cast<std::uint32_t>(column));
+            keep(record, key++, {record.bytes + field.begin, record.bytes + field.end});
+        }
     }
 
     // The reader has already refused such a record.
@@ -223,6 +246,7 @@ private:
     State& state_;
     const Place place_;
     const std::size_t records_;
+    RareRecords::Cursor rare_;
 };
 
 // Whether the rule for a field leaves its value as it is. The column has rules.
@@ -348,7 +372,12 @@ void StageWorker::State::write(const RecordBlock& block) {
     for (std::size_t r = 0; r < records; ++r) {
         begins[r] = writer.size();
         if (!rules.watched.empty()) watch(block, r);
-        write_record(side, view(block, r), side.program->parts, writer);
+        const BlockRecord record = view(block, r);
+        write_record(side, record, side.program->parts, writer);
+        if constexpr (kHasKeys) {
+            side.keep_as_read(record);
+            read_at.push_back(block.place.offset + record.begin);
+        }
     }
     written = writer.size();
 }
@@ -388,14 +417,20 @@ std::size_t StageWorker::key_count() const { return state_->rules.key_count; }
 std::size_t StageWorker::size_of_keys() const { return state_->kept_size; }
 std::span<const std::uint8_t> StageWorker::key_field(std::size_t record, std::size_t key) const {
     const KeptField& field = state_->key_fields[record * state_->rules.key_count + key];
+    if (field.begin == KeptField::kNone) return {};
     return {state_->kept.data() + field.begin, field.size};
 }
+bool StageWorker::is_empty_record(std::size_t record) const {
+    return state_->key_fields[record * state_->rules.key_count].begin == KeptField::kNone;
+}
+std::uint64_t StageWorker::read_at(std::size_t record) const { return state_->read_at[record]; }
 
 void StageWorker::clear() {
     state_->written = 0;
     state_->starts.clear();
     state_->kept_size = 0;
     state_->key_fields.clear();
+    state_->read_at.clear();
     state_->counts = {};
     state_->counts.rules.resize(state_->rules.rules.rules.size());
 }

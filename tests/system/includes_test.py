@@ -21,11 +21,11 @@ import tempfile
 # The floors of src/, from the top down, and which folders each folder may include: only folders on lower floors, so no
 # two folders depend on each other. All except the kernels may also include base; all may include include/cleave.
 FLOORS = [
-    {"cli": "job formats lane write plan stage scan offload io memory"},
+    {"cli": "job formats lane write plan classes stage scan offload io memory"},
     {"job": "formats lane write plan keys stage scan index dialect io"},
     {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
-     "lane": "plan keys stage records scan offload memory", "write": "io"},
-    {"plan": "keys ranges scan io"},
+     "lane": "plan classes keys stage records scan offload memory", "write": "io"},
+    {"classes": "keys fields io memory", "plan": "keys ranges scan io"},
     {"keys": "stage fields records scan json io memory"},
     {"stage": "fields records scan io memory"},
     {"check": "scan json dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",

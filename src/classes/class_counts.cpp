@@ -1,0 +1,129 @@
+#include "classes/class_counts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/parallel.h"
+#include "cleave/error.h"
+#include "keys/key_table.h"
+
+namespace cleave {
+namespace {
+
+std::string_view bytes_of(const auto& digests) {
+    return {reinterpret_cast<const char*>(digests.data()), sizeof digests};
+}
+
+struct CountedClass {
+    std::uint64_t records = 0;
+    std::uint64_t details = 0;  // how many different ones, if they are values
+    std::uint64_t first = 0;    // the smallest detail, if they are not
+    ClassDigest digest{};
+};
+
+// Counts one partition.
+class Partition {
+public:
+    Partition(const ClassEntries& entries, std::size_t number, bool has_values,
+              const std::shared_ptr<MemoryManager>& memory)
+        : table_(memory) {
+        KeyTable pairs(memory);
+        entries.for_each(number, [&](const ClassEntry& entry) {
+            CountedClass& one = counted(entry);
+            ++one.records;
+            if (!has_values) return;
+            const std::array<ClassDigest, 2> pair{entry.of_class, entry.detail};
+            const std::size_t before = pairs.size();
+            pairs.find_or_add(entry.of_class[0] ^ entry.detail[0], bytes_of(pair));
+            one.details += pairs.size() - before;
+        });
+    }
+
+    const std::vector<CountedClass>& classes() const { return classes_; }
+    const CountedClass& of(const ClassEntry& entry) { return counted(entry); }
+
+private:
+    CountedClass& counted(const ClassEntry& entry) {
+        const std::uint32_t number = table_.find_or_add(entry.of_class[0], bytes_of(entry.of_class));
+        if (number == classes_.size()) classes_.push_back({0, 0, entry.detail[0], entry.of_class});
+        return classes_[number];
+    }
+
+    KeyTable table_;
+    std::vector<CountedClass> classes_;
+};
+
+// The class with the smaller rank is taken first. Records are appended in the order of the input, so the first detail
+// of a class is the smallest one.
+std::pair<std::uint64_t, std::uint64_t> rank_of(const CountedClass& one) { return {one.records, one.first}; }
+
+// What becomes of all partitions together in records_to_change().
+struct Choice {
+    Mutex mutex;
+    std::vector<std::uint64_t> chosen CLEAVE_GUARDED_BY(mutex);
+    std::optional<CountedClass> next CLEAVE_GUARDED_BY(mutex);  // the smallest class that is large enough
+    std::uint64_t others CLEAVE_GUARDED_BY(mutex) = 0;          // records that are of the class `other` already
+};
+
+}  // namespace
+
+std::uint64_t ClassCounts::records_below(std::uint64_t size) const {
+    std::uint64_t below = 0;
+    for (auto one = sizes.begin(); one != sizes.lower_bound(size); ++one) below += one->first * one->second;
+    return below;
+}
+
+ClassCounts count_classes(const ClassEntries& entries, bool has_values, unsigned threads,
+                          const std::shared_ptr<MemoryManager>& memory) {
+    ClassCounts counts;
+    Mutex mutex;
+    parallel_for(ClassEntries::kPartitions, threads, [&](std::size_t number) {
+        const Partition partition(entries, number, has_values, memory);
+        const MutexLock lock(mutex);
+        for (const CountedClass& one : partition.classes()) {
+            counts.records += one.records;
+            ++counts.classes;
+            ++counts.sizes[one.records];
+            if (has_values) counts.diversity = std::min(counts.diversity.value_or(one.details), one.details);
+        }
+    });
+    return counts;
+}
+
+std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least,
+                                             const ClassDigest& other, unsigned threads,
+                                             const std::shared_ptr<MemoryManager>& memory) {
+    Choice choice;
+    parallel_for(ClassEntries::kPartitions, threads, [&](std::size_t number) {
+        Partition partition(entries, number, false, memory);
+        std::vector<std::uint64_t> chosen;
+        entries.for_each(number, [&](const ClassEntry& entry) {
+            if (partition.of(entry).records < least && entry.of_class != other) chosen.push_back(entry.detail[0]);
+        });
+        const MutexLock lock(choice.mutex);
+        choice.chosen.insert(choice.chosen.end(), chosen.begin(), chosen.end());
+        for (const CountedClass& one : partition.classes()) {
+            if (one.digest == other) {
+                choice.others = one.records;
+            } else if (one.records >= least && (!choice.next || rank_of(one) < rank_of(*choice.next))) {
+                choice.next = one;
+            }
+        }
+    });
+    const MutexLock lock(choice.mutex);
+    const std::uint64_t records = choice.chosen.size() + choice.others;
+    if (records == 0 || records >= least) return std::move(choice.chosen);
+    if (!choice.next) {
+        throw InputError("there are fewer records than the k of suppress, so no combination can be that of k records");
+    }
+    entries.for_each(ClassEntries::partition_of(choice.next->digest), [&](const ClassEntry& entry) {
+        if (entry.of_class == choice.next->digest) choice.chosen.push_back(entry.detail[0]);
+    });
+    return std::move(choice.chosen);
+}
+
+}  // namespace cleave
