@@ -180,7 +180,7 @@ public:
     std::size_t key_count() const;
     bool is_empty_record(std::size_t record) const;
     std::uint64_t read_at(std::size_t record) const;  // the byte offset in the input at which the record begins
-    std::size_t size_of_keys() const;  // in bytes, all of them together
+    std::size_t size_of_keys() const;                 // in bytes, all of them together
     std::span<const std::uint8_t> key_field(std::size_t record, std::size_t key) const;
     void clear();
     // Like clear(), and frees memory.

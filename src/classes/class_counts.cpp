@@ -94,9 +94,8 @@ ClassCounts count_classes(const ClassEntries& entries, bool has_values, unsigned
     return counts;
 }
 
-std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least,
-                                             const ClassDigest& other, unsigned threads,
-                                             const std::shared_ptr<MemoryManager>& memory) {
+std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least, const ClassDigest& other,
+                                             unsigned threads, const std::shared_ptr<MemoryManager>& memory) {
     Choice choice;
     parallel_for(ClassEntries::kPartitions, threads, [&](std::size_t number) {
         Partition partition(entries, number, false, memory);

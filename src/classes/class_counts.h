@@ -38,8 +38,7 @@ ClassCounts count_classes(const ClassEntries& entries, bool has_values, unsigned
 // smallest remaining class, the one whose first record comes first. The details of the entries are where the records
 // begin; those are returned, in any order. Throws InputError if there are fewer than `least` records, but not if there
 // are none; also throws SystemError and MemoryError.
-std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least,
-                                             const ClassDigest& other, unsigned threads,
-                                             const std::shared_ptr<MemoryManager>& memory);
+std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least, const ClassDigest& other,
+                                             unsigned threads, const std::shared_ptr<MemoryManager>& memory);
 
 }  // namespace cleave

@@ -42,9 +42,7 @@ Questions questions_of(const std::vector<std::size_t>& columns, std::optional<st
                        const Arguments& arguments, const cleave::Stage& stage) {
     Questions all;
     const std::vector<std::size_t>& selected = stage.program().rules.selected;
-    const auto is_written = [&](std::size_t column) {
-        return std::ranges::find(selected, column) != selected.end();
-    };
+    const auto is_written = [&](std::size_t column) { return std::ranges::find(selected, column) != selected.end(); };
     std::ranges::copy_if(columns, std::back_inserter(all.written), is_written);
     const std::size_t keys = all.written.size();
     const bool has_value = sensitive && is_written(*sensitive);

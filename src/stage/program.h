@@ -25,8 +25,8 @@ struct Stage::Program {
     DialectCodec codec;
     std::size_t column_count = 0;
     RuleSet rules;
-    std::vector<std::uint8_t> flat_bytes;  // see stage/flatten.h
-    std::size_t key_count = 0;             // number of columns given to with_keys()
+    std::vector<std::uint8_t> flat_bytes;   // see stage/flatten.h
+    std::size_t key_count = 0;              // number of columns given to with_keys()
     std::vector<std::size_t> keys_as_read;  // the last of these columns: what is read in them, not what is written
     // The columns of the output if StageOptions::forbid is not empty, otherwise none. Their values are searched if they
     // stay as they are.

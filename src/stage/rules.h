@@ -62,9 +62,9 @@ struct RuleSet {
     std::vector<Rule> rules;            // a default of null adds one at the end, for the columns that it applies to
     // For each input column, the rules that name it, in order, up to the first without a condition.
     std::vector<std::vector<std::size_t>> of_column;
-    std::vector<std::size_t> unnamed;  // selected columns that no rule names and that are kept
+    std::vector<std::size_t> unnamed;                    // selected columns that no rule names and that are kept
     std::optional<std::size_t> suppress = std::nullopt;  // the number of the rule, if there is one
-    RuleTables tables;                 // the files that rules name
+    RuleTables tables;                                   // the files that rules name
 };
 
 class KeyUses;

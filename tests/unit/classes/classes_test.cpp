@@ -53,9 +53,8 @@ TEST_F(Digests, AreOfValuesAndNotOfFields) {
     EXPECT_EQ(of({"a", "b"}), of({"\"a\"", "b"}));
     EXPECT_EQ(of({"\"q\"\"q\""}), of({"\"q\"\"q\""}));
     EXPECT_EQ(of({""}), of({"\"\""}));
-    const std::vector<ClassDigest> all{of({"a", "b"}), of({"ab", ""}), of({"", "ab"}), of({"ab"}),
-                                       of({"b", "a"}), of({""}),       of({"", ""}),   of({}),
-                                       of({"A", "b"}), of({"a", "b "})};
+    const std::vector<ClassDigest> all{of({"a", "b"}), of({"ab", ""}), of({"", "ab"}), of({"ab"}),     of({"b", "a"}),
+                                       of({""}),       of({"", ""}),   of({}),         of({"A", "b"}), of({"a", "b "})};
     EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
 }
 
@@ -102,8 +101,7 @@ protected:
         return count_classes(entries, has_values, 3, MemoryManager::or_default(nullptr));
     }
     static std::set<std::uint64_t> to_change(const ClassEntries& entries, std::uint64_t least) {
-        const auto chosen =
-            records_to_change(entries, least, digest_of(0), 3, MemoryManager::or_default(nullptr));
+        const auto chosen = records_to_change(entries, least, digest_of(0), 3, MemoryManager::or_default(nullptr));
         std::set<std::uint64_t> made(chosen.begin(), chosen.end());
         EXPECT_EQ(made.size(), chosen.size());
         return made;
