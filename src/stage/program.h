@@ -43,6 +43,11 @@ struct Stage::Program {
     std::vector<std::pair<std::string, std::string>> key_ids;
     std::shared_ptr<const RareRecords> rare;  // null until with_rare() sets it
 
+    // For a block that begins at this offset.
+    RareRecords::Cursor rare_from(std::uint64_t offset) const {
+        return rare != nullptr ? rare->from(offset) : RareRecords::Cursor();
+    }
+
     // The program that workers execute.
     const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
 };

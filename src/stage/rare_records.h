@@ -19,12 +19,8 @@ public:
     // Answers questions about records in the order of the input.
     class Cursor {
     public:
-        // `records` may be null if nothing is asked. Its first question is about a record at or after `from`.
-        Cursor(const RareRecords* records, std::uint64_t from) {
-            if (records == nullptr) return;
-            end_ = records->offsets_.data() + records->offsets_.size();
-            next_ = std::lower_bound(records->offsets_.data(), end_, from);
-        }
+        // Of no records.
+        Cursor() = default;
 
         bool has(std::uint64_t offset) {
             while (next_ != end_ && *next_ < offset) ++next_;
@@ -32,9 +28,18 @@ public:
         }
 
     private:
+        friend class RareRecords;
+        Cursor(const std::uint64_t* next, const std::uint64_t* end) : next_(next), end_(end) {}
+
         const std::uint64_t* next_ = nullptr;
         const std::uint64_t* end_ = nullptr;
     };
+
+    // For questions about records at or after `offset`.
+    Cursor from(std::uint64_t offset) const {
+        const std::uint64_t* const end = offsets_.data() + offsets_.size();
+        return {std::lower_bound(offsets_.data(), end, offset), end};
+    }
 
     std::size_t size() const { return offsets_.size(); }
 

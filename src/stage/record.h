@@ -150,10 +150,11 @@ CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, co
 template <class Side>
 CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record, const FlatCondition& one) {
     const FlatProgram* const program = side.program;
-    if (one.kind == ConditionKind::kRare) return side.is_rare(record);
     const FieldSpan field = record.field(one.column);
-    if (one.kind == ConditionKind::kEmpty) return is_empty(side, record, field);
-    if (one.kind == ConditionKind::kNotEmpty) return !is_empty(side, record, field);
+    if (one.kind >= ConditionKind::kEmpty) {
+        if (one.kind == ConditionKind::kRare) return side.is_rare(record);
+        return is_empty(side, record, field) == (one.kind == ConditionKind::kEmpty);
+    }
     const Value found = side.decode(record, field);
     const auto* const texts = entries<std::uint8_t>(program, program->texts);
     bool is_among = false;

@@ -113,6 +113,7 @@ struct StageWorker::State {
     std::size_t kept_size = 0;
     std::vector<KeptField> key_fields;   // one for each record and each key
     std::vector<std::uint64_t> read_at;  // where in the input each record begins
+    RareRecords::Cursor rare;            // in the current block
 };
 
 namespace {
@@ -127,11 +128,7 @@ public:
     using Record = BlockRecord;
 
     CpuSide(State& state, const RecordBlock& block)
-        : program(&state.rules.flat()),
-          state_(state),
-          place_(block.place),
-          records_(block.record_count()),
-          rare_(state.rules.rare.get(), block.place.offset) {}
+        : program(&state.rules.flat()), state_(state), place_(block.place), records_(block.record_count()) {}
 
     const FlatProgram* const program;
 
@@ -157,7 +154,7 @@ public:
         throw InputError("the new value of a field cannot be written in this dialect", place_of(record, field.begin));
     }
 
-    [[gnu::noinline]] bool is_rare(const BlockRecord& record) { return rare_.has(place_.offset + record.begin); }
+    [[gnu::noinline]] bool is_rare(const BlockRecord& record) { return state_.rare.has(place_.offset + record.begin); }
 
     // change_field() gets a copy of the sink, so that the sink itself can stay in registers.
     template <class Sink>
@@ -246,7 +243,6 @@ private:
     State& state_;
     const Place place_;
     const std::size_t records_;
-    RareRecords::Cursor rare_;
 };
 
 // Whether the rule for a field leaves its value as it is. The column has rules.
@@ -367,6 +363,7 @@ void StageWorker::State::write(const RecordBlock& block) {
     const std::size_t before = starts.size();
     starts.resize(before + records);
     if constexpr (kHasKeys) key_fields.resize((before + records) * rules.key_count);
+    rare = rules.rare_from(block.place.offset);
     std::uint64_t* const begins = starts.data() + before;
     CpuSide<State, kHasKeys> side(*this, block);
     for (std::size_t r = 0; r < records; ++r) {
@@ -447,6 +444,7 @@ void StageWorker::release() {
 void StageWorker::measure(const RecordBlock& block, std::span<std::uint64_t> sizes) {
     State& state = *state_;
     const StageCounts before = state.counts;
+    state.rare = state.rules.rare_from(block.place.offset);
     CpuSide side(state, block);
     for (std::size_t r = 0; r < block.record_count(); ++r) {
         RecordSizer sizer(state.measured);

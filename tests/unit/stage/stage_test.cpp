@@ -158,5 +158,57 @@ TEST(Stage, HandsOverKeysAsTheyAreWritten) {
     EXPECT_EQ(keyed("a,b\n,c\n", "#2: null", {1}, true).keys, (Keys{"[]", "[]"}));
 }
 
+TEST(Stage, HandsOverWhatItReadsAndWhere) {
+    const std::string_view text = "a,\"b\"\n\ncc,d\n";
+    StageOptions options;
+    options.is_delimiter_given = options.is_header_given = true;
+    options.select.emplace("#2", "--select");
+    options.rules.push_back({"#2: fixed(x)", "--redact"});
+    const std::vector<std::size_t> written{1};
+    const std::vector<std::size_t> read{0, 1};
+    const Stage stage = with_keys(Stage(options, Dialect(), bytes_of(text).first(6), false), written, false, read);
+    StageWorker worker(stage, default_kernel());
+    worker.write(worker.read(bytes_of(text), {100, 0}, true));
+    ASSERT_EQ(worker.key_count(), 3);
+    const auto key_of = [&](std::size_t record, std::size_t key) { return text_of(worker.key_field(record, key)); };
+    EXPECT_EQ(key_of(0, 0), "\"x\"");
+    EXPECT_EQ(key_of(0, 1), "a");
+    EXPECT_EQ(key_of(0, 2), "\"b\"");
+    EXPECT_EQ(key_of(2, 0), "x");
+    EXPECT_EQ(key_of(2, 1), "cc");
+    EXPECT_FALSE(worker.is_empty_record(0));
+    EXPECT_TRUE(worker.is_empty_record(1));
+    EXPECT_EQ(key_of(1, 0), "");
+    EXPECT_EQ(worker.read_at(0), 100);
+    EXPECT_EQ(worker.read_at(1), 106);
+    EXPECT_EQ(worker.read_at(2), 107);
+}
+
+TEST(Stage, NeedsToKnowTheRareRecords) {
+    const std::string_view text = "a,b\na,c\nb,d\n";
+    StageOptions options;
+    options.is_delimiter_given = options.is_header_given = true;
+    // Where the rule stands makes no difference.
+    options.rules = {{"#2: mask", "--redact"}, {"*: suppress(k=2)", "--redact"}, {"#1: keep", "--redact"}};
+    EXPECT_TRUE(has_suppress(options.rules));
+    EXPECT_FALSE(has_suppress(std::vector<RuleText>{{"#1: keep"}, {"@default keep"}, {"suppress: ("}}));
+    const Stage stage(options, Dialect(), bytes_of(text).first(4), false);
+    EXPECT_EQ(suppress_rule(stage)->columns, (std::vector<std::size_t>{0, 1}));
+    EXPECT_THROW(StageWorker(stage, default_kernel()), ArgumentError);
+    const Stage ready = with_rare(stage, std::make_shared<const RareRecords>(std::vector<std::uint64_t>{8, 4}));
+    StageWorker worker(ready, default_kernel());
+    worker.write(worker.read(bytes_of(text), {}, true));
+    EXPECT_EQ(text_of(worker.written()), "a,*\n,\n,\n");
+    // Offsets are those of the input. A worker may read any part of it, in any order.
+    worker.clear();
+    worker.write(worker.read(bytes_of(text), {4, 1}, true));
+    EXPECT_EQ(text_of(worker.written()), ",\n,\nb,*\n");
+    std::vector<std::uint64_t> sizes(3);
+    worker.measure(worker.read(bytes_of(text), {8, 2}, true), sizes);
+    EXPECT_EQ(sizes, (std::vector<std::uint64_t>{2, 4, 4}));
+    EXPECT_EQ(worker.counts().rules[1].changed, 4);
+    EXPECT_EQ(worker.counts().rules[1].condition_false, 2);
+}
+
 }  // namespace
 }  // namespace cleave::test
