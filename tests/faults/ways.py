@@ -154,6 +154,23 @@ def unchangeable(case):
     case.run([*verb(case), b"-d", b",", b"--redact", name + b": " + rule, *key, operand], fed, MALFORMED)
 
 
+def rare(case):
+    """A secret in each record that is alone with its values: `suppress` removes it, 0, unless there are too few records,
+    3, or it would have to copy a stream, 2. `check --quasi` prints no values."""
+    chance, k = case.chance, case.chance.randint(2, 4)
+    end = chance.choice((b"\n", b"\r\n"))
+    lines = [b"%d,a,text,common" % number for number in range(chance.choice((0, k, k, 9)))]
+    for _ in range(chance.randint(1, 5)):
+        form = chance.choice((b"%s", b'"%s"', b'"%s, or so"'))
+        lines.insert(chance.randint(0, len(lines)), b"7,b,text," + form % case.secret())
+    data = b"id,kind,note,name" + end + end.join(lines) + chance.choice((b"", end, end + end))
+    columns = chance.choice((b"name", b"kind, name", b"note, name"))
+    words = [b"--redact", b"*: keep", b"--redact", columns + b": suppress(k=%d)" % k, b"-d", b","]
+    operand, fed = case.source(data)
+    quasi = [b"check", b"--quasi", b"name,kind", *chance.choice(([], [b"--json"]))]
+    case.run([*chance.choice((verb(case), verb(case), quasi)), *words, operand], fed, (0, 2, 3))
+
+
 def twins(name, chance):
     """A name that a reader would mistake for this one, which has ASCII letters."""
     at = chance.randrange(len(name) + 1)
@@ -344,5 +361,5 @@ def without_rules(case):
     case.run([*words, *table.rules(), operand], fed, REFUSED)
 
 
-WAYS = (sound, unnamed, headerless, identity, malformed, two_readings, key_material, unchangeable, look_alikes, forbidden,
-        number_for_domain, modes, joined, template, colliding, smallest, without_rules)
+WAYS = (sound, unnamed, headerless, identity, malformed, two_readings, key_material, unchangeable, rare, look_alikes,
+        forbidden, number_for_domain, modes, joined, template, colliding, smallest, without_rules)
