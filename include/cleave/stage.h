@@ -82,15 +82,20 @@ struct StageOptions {
     bool is_empty() const { return !select && rules.empty() && !default_action && forbid.empty(); }
 };
 
-// What a rule did, and how often. `seen` is the sum of the other members.
+// What a rule did, and how often. `seen` is the sum of the next four members.
 struct RuleCounts {
     std::uint64_t seen = 0;  // fields that no earlier rule took
     std::uint64_t changed = 0;
     std::uint64_t kept = 0;   // the rule is `keep`
     std::uint64_t empty = 0;  // empty values, which stay
     std::uint64_t condition_false = 0;
+    // With `form`: of all values, the one with the fewest possible tokens has this many, at most 2^64 - 1. 0 if there
+    // was no value.
+    std::uint64_t fewest_tokens = 0;
 
     RuleCounts& operator+=(const RuleCounts& other);
+    // Takes the number of possible tokens of another value; 0 stands for no value.
+    void take_tokens(std::uint64_t tokens);
 };
 
 struct StageCounts {

@@ -17,6 +17,7 @@ Json rule_json(const StageRule& rule, const RuleCounts& counts) {
     json["kept"] = counts.kept;
     json["empty"] = counts.empty;
     json["condition_false"] = counts.condition_false;
+    if (counts.fewest_tokens > 0) json["fewest_tokens"] = counts.fewest_tokens;
     return json;
 }
 

@@ -118,6 +118,9 @@ template <class Side>
                                              std::uint32_t begin, Value value, std::uint8_t* out) {
     const std::uint64_t size = with_cpu_operation(side.program, rule, [&](const auto& one) {
         OperationContext& context = side.context(record, one);
+        if constexpr (requires { one.tokens_of(value); }) {
+            if (out != nullptr) side.count_tokens(rule, one.tokens_of(value));
+        }
         return out == nullptr ? one.measure(value, context) : one.write(value, out, context);
     });
     if (size == kIsRefused) side.refuse_value(record, begin);

@@ -38,12 +38,17 @@ struct KeptField {
 
 }  // namespace
 
+void RuleCounts::take_tokens(std::uint64_t tokens) {
+    if (tokens > 0 && (fewest_tokens == 0 || tokens < fewest_tokens)) fewest_tokens = tokens;
+}
+
 RuleCounts& RuleCounts::operator+=(const RuleCounts& other) {
     seen += other.seen;
     changed += other.changed;
     kept += other.kept;
     empty += other.empty;
     condition_false += other.condition_false;
+    take_tokens(other.fewest_tokens);
     return *this;
 }
 
@@ -176,6 +181,10 @@ public:
         }
     }
     void count_empty() { ++state_.counts.empty_records; }
+    void count_tokens(const FlatRule& rule, std::uint64_t tokens) {
+        const auto* const rules = entries<FlatRule>(program, program->rules);
+        state_.counts.rules[static_cast<std::size_t>(&rule - rules)].take_tokens(tokens);
+    }
 
     // Keeps the result for a column of with_keys(), and writes it unless the column is left out.
     void write_key(const BlockRecord& record, const FlatPart& part, RecordWriter& writer) {

@@ -56,8 +56,18 @@ private:
     unsigned left_ = 0;  // draws from the word
 };
 
-bool is_between(std::uint8_t byte, char first, char last) {
-    return byte >= static_cast<std::uint8_t>(first) && byte <= static_cast<std::uint8_t>(last);
+// What a character that begins with this byte becomes: one of `count` characters from `first` on. A count of 1 says that
+// it stays.
+struct Alphabet {
+    char first;
+    std::uint64_t count;
+};
+
+Alphabet alphabet_of(std::uint8_t byte) {
+    if (is_digit(byte)) return {'0', 10};
+    if (byte >= 'A' && byte <= 'Z') return {'A', 26};
+    if ((byte >= 'a' && byte <= 'z') || byte >= 0x80) return {'a', 26};
+    return {static_cast<char>(byte), 1};
 }
 
 }  // namespace
@@ -79,18 +89,20 @@ std::uint64_t Form::write(Value value, std::uint8_t* out, OperationContext& cont
     std::uint8_t* to = out;
     const std::uint8_t* const end = value.data + value.size;
     for (const std::uint8_t* at = value.data; at != end; at += character_size(at, end)) {
-        const std::uint8_t byte = *at;
-        if (is_digit(byte)) {
-            *to++ = static_cast<std::uint8_t>('0' + stream.next(10));
-        } else if (is_between(byte, 'A', 'Z')) {
-            *to++ = static_cast<std::uint8_t>('A' + stream.next(26));
-        } else if (is_between(byte, 'a', 'z') || byte >= 0x80) {
-            *to++ = static_cast<std::uint8_t>('a' + stream.next(26));
-        } else {
-            *to++ = byte;
-        }
+        const Alphabet alphabet = alphabet_of(*at);
+        const std::uint64_t drawn = alphabet.count == 1 ? 0 : stream.next(alphabet.count);
+        *to++ = static_cast<std::uint8_t>(static_cast<std::uint64_t>(alphabet.first) + drawn);
     }
     return static_cast<std::uint64_t>(to - out);
+}
+
+std::uint64_t Form::tokens_of(Value value) {
+    std::uint64_t tokens = 1;
+    const std::uint8_t* const end = value.data + value.size;
+    for (const std::uint8_t* at = value.data; at != end; at += character_size(at, end)) {
+        if (__builtin_mul_overflow(tokens, alphabet_of(*at).count, &tokens)) return UINT64_MAX;
+    }
+    return tokens;
 }
 
 }  // namespace cleave

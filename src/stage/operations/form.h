@@ -23,6 +23,9 @@ struct Form : CpuOperation {
 
     static std::uint64_t bound(std::uint64_t size) { return size; }
     static std::uint64_t measure(Value value, OperationContext& context);
+    // How many tokens the value could have become under other keys, at most 2^64 - 1. It equals its own with a
+    // probability of one in this number, and collides with another value of the same form just as often.
+    static std::uint64_t tokens_of(Value value);
     std::uint64_t write(Value value, std::uint8_t* out, OperationContext& context) const;
 
     std::uint32_t use = 0;  // an index into KeyUses::uses()
