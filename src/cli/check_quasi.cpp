@@ -124,7 +124,7 @@ QuasiReport measure_quasi(const Arguments& arguments, Rewriting& rewriting) {
     if (arguments.sensitive) {
         const std::vector<KeyColumn> found = rewriting.find_columns(*arguments.sensitive);
         const auto refuse = [&](const char* reason) {
-            throw RuleError(reason, arguments.sensitive->origin, arguments.sensitive->text, 0);
+            throw RuleError(reason, arguments.sensitive->columns.origin, arguments.sensitive->columns.text, 0);
         };
         if (found.size() > 1) refuse("this is more than one column");
         if (!found.empty()) {

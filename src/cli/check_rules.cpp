@@ -40,7 +40,8 @@ std::string counts_text(const RuleCounts& counts) {
     add(counts.kept, "kept");
     add(counts.empty, "empty");
     add(counts.condition_false, "condition false");
-    if (counts.fewest_tokens > 0) parts.push_back(formatted("at least {} possible tokens for a value", counts.fewest_tokens));
+    if (counts.fewest_tokens > 0)
+        parts.push_back(formatted("at least {} possible tokens for a value", counts.fewest_tokens));
     return parts.empty() ? "no field" : formatted("{}", fmt::join(parts, ", "));
 }
 

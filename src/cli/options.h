@@ -83,13 +83,13 @@ struct Arguments {
     std::uint64_t cat_piece = 0;              // the K in cat's -n K/N; 0 without -n
     JobRules stage;                           // its keys are set once they are loaded
     std::vector<std::string> key_sources;
-    std::string sign;                   // the key that signs the report; empty if it is not signed
-    bool is_keyless = false;            // verify --no-key
-    std::string reported_input;         // verify --input; empty if it is not compared
-    bool shows_columns = false;         // check --columns
-    bool shows_template = false;        // check --rules-template
-    std::optional<RuleText> quasi;      // columns, for check
-    std::optional<RuleText> sensitive;  // a column, for check
+    std::string sign;                  // the key that signs the report; empty if it is not signed
+    bool is_keyless = false;           // verify --no-key
+    std::string reported_input;        // verify --input; empty if it is not compared
+    bool shows_columns = false;        // check --columns
+    bool shows_template = false;       // check --rules-template
+    std::optional<ByValue> quasi;      // for check
+    std::optional<ByValue> sensitive;  // for check; one column
     DialectOptions dialect;
     Execution execution;
     bool calibrates = false;            // for info

@@ -79,6 +79,16 @@ void take_device(const Given& given, Arguments& arguments) {
     arguments.explain = given.has("explain");
 }
 
+std::optional<ByValue> columns_of(const Given& given, const char* option, const StageOptions& options) {
+    const std::string* const columns = given.text(option);
+    if (columns == nullptr) return std::nullopt;
+    ByValue by;
+    by.columns = {*columns, given.spelling(option)};
+    by.is_delimiter_given = options.is_delimiter_given;
+    by.is_header_given = options.is_header_given;
+    return by;
+}
+
 // A report cannot share standard output with other output.
 void refuse_report_on_stdout(const Given& given, const Arguments& arguments) {
     if (arguments.verb == Verb::kCat || arguments.verb == Verb::kSample) {
@@ -137,11 +147,9 @@ void take_stage(const Given& given, Arguments& arguments) {
     arguments.stage.may_spool = given.choice("spool", kSpools).has_value();
     arguments.shows_columns = given.has("columns");
     arguments.shows_template = given.has("rules-template");
-    if (const std::string* quasi = given.text("quasi")) arguments.quasi = RuleText{*quasi, given.spelling("quasi")};
-    if (const std::string* sensitive = given.text("sensitive")) {
-        if (!arguments.quasi) throw UsageError("--sensitive needs --quasi");
-        arguments.sensitive = RuleText{*sensitive, given.spelling("sensitive")};
-    }
+    arguments.quasi = columns_of(given, "quasi", options);
+    arguments.sensitive = columns_of(given, "sensitive", options);
+    if (arguments.sensitive && !arguments.quasi) throw UsageError("--sensitive needs --quasi");
     // Each of these replaces the report of check.
     for (const char* name : {"columns", "rules-template"}) {
         for (const char* other :

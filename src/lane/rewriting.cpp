@@ -115,8 +115,7 @@ Findings Rewriting::cut_in_order(PieceSink& sink) {
 }
 
 std::vector<KeyColumn> Rewriting::key_columns() const {
-    std::vector<KeyColumn> columns =
-        find_key_columns(policy_.by.value(), input_columns(head_.sample, stage_.dialect(), head_.has_header));
+    std::vector<KeyColumn> columns = find_columns(policy_.by.value());
     for (KeyColumn& column : columns) column.number = place_in_output(column, stage_, policy_.by->columns);
     return columns;
 }
@@ -127,9 +126,7 @@ std::vector<std::size_t> Rewriting::places_in_input(std::span<const KeyColumn> c
     return places;
 }
 
-std::vector<KeyColumn> Rewriting::find_columns(const RuleText& list) const {
-    ByValue by;
-    by.columns = list;
+std::vector<KeyColumn> Rewriting::find_columns(const ByValue& by) const {
     return find_key_columns(by, input_columns(head_.sample, stage_.dialect(), head_.has_header));
 }
 

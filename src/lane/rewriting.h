@@ -47,8 +47,8 @@ public:
     // The columns of Policy::by, as columns of what is written, and their positions in the input. Throws RuleError.
     std::vector<KeyColumn> key_columns() const;
     std::vector<std::size_t> places_in_input(std::span<const KeyColumn> columns) const;
-    // The columns of the input in a list like that of Policy::by. Throws RuleError.
-    std::vector<KeyColumn> find_columns(const RuleText& list) const;
+    // Columns of the input. Throws RuleError.
+    std::vector<KeyColumn> find_columns(const ByValue& by) const;
     // Passes all records on: see RecordLane::write_all(). Returns the findings of the input, with its size after the
     // rules have been applied.
     Findings write_records(const RecordLane::MakeFollower& make, const Stage* keyed);

@@ -371,6 +371,11 @@ def printing():
             yield row(verb + " under rules" + " of a pipe" * piped, *words, job=redacted(), piped=piped)
         yield row(verb + " under rules by threads", *words, *THREADS, job=redacted(of=large))
     yield row("cat --redact-report", "cat", *RULE_WORDS, "--redact-report", "/dev/stdout", job=redacted())
+    yield row("check --quasi", "check", "--json", "--quasi", "#1", "--sensitive", "#2", "-d", ",")
+    suppressing = ["--redact", "#1,#2: suppress(k=2)", *RULE_WORDS]
+    yield row("check --quasi under rules with suppress", "check", "--json", "--quasi", "#1,#2", *suppressing,
+              job=redacted())
+    yield row("cat under rules with suppress", "cat", *suppressing, job=redacted())
     yield row("split --dry-run under rules", "split", "-C", "4K", *RULE_WORDS, "-o", "@out/{i}.csv", "--dry-run",
               job=redacted())
 

@@ -56,8 +56,8 @@ private:
     unsigned left_ = 0;  // draws from the word
 };
 
-// What a character that begins with this byte becomes: one of `count` characters from `first` on. A count of 1 says that
-// it stays.
+// What a character that begins with this byte becomes: one of `count` characters from `first` on. A count of 1 says
+// that it stays.
 struct Alphabet {
     char first;
     std::uint64_t count;
