@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <random>
@@ -19,6 +20,8 @@
 
 namespace cleave::test {
 namespace {
+
+using Numbers = std::initializer_list<std::uint64_t>;
 
 std::span<const std::uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -114,8 +117,8 @@ INSTANTIATE_TEST_SUITE_P(InMemoryAndOnDisk, Counts,
 
 TEST_P(Counts, AgreeWithAPlainCount) {
     std::mt19937_64 random(7);
-    for (const std::uint64_t classes : {1, 2, 5, 300, 20000}) {
-        for (const std::uint64_t records : {0, 1, 2, 9, 1000, 30000}) {
+    for (const std::uint64_t classes : Numbers{1, 2, 5, 300, 20000}) {
+        for (const std::uint64_t records : Numbers{0, 1, 2, 9, 1000, 30000}) {
             ClassEntries by_value(GetParam());
             ClassEntries by_place(GetParam());
             Plain plain;
@@ -146,7 +149,7 @@ TEST_P(Counts, AgreeWithAPlainCount) {
             EXPECT_EQ(counts.records_below(4), below);
             EXPECT_EQ(counts.diversity.value_or(UINT64_MAX), diversity);
             EXPECT_FALSE(count(by_place, false).diversity);
-            for (const std::uint64_t least : {2, 3, 40}) {
+            for (const std::uint64_t least : Numbers{2, 3, 40}) {
                 if (records > 0 && records < least) continue;
                 EXPECT_EQ(to_change(by_place, least), plain.to_change(least)) << classes << ' ' << records;
             }
@@ -158,7 +161,7 @@ TEST_P(Counts, TakesOneMoreClassIfTooFewRecordsChange) {
     ClassEntries entries(GetParam());
     // Classes 1 and 2 are large enough, and equally large; 2 comes first. Class 3 is too small.
     std::uint64_t at = 0;
-    for (const std::uint64_t number : {2, 1, 3, 1, 1, 2, 2}) entries.append({digest_of(number), {at++, 0}});
+    for (const std::uint64_t number : Numbers{2, 1, 3, 1, 1, 2, 2}) entries.append({digest_of(number), {at++, 0}});
     entries.finish();
     EXPECT_EQ(to_change(entries, 3), (std::set<std::uint64_t>{0, 2, 5, 6}));
     EXPECT_EQ(to_change(entries, 2), (std::set<std::uint64_t>{0, 2, 5, 6}));
@@ -167,7 +170,7 @@ TEST_P(Counts, TakesOneMoreClassIfTooFewRecordsChange) {
 TEST_P(Counts, CountsRecordsThatAreAlikeAlready) {
     ClassEntries entries(GetParam());
     std::uint64_t at = 0;
-    for (const std::uint64_t number : {0, 1, 2, 2, 2}) entries.append({digest_of(number), {at++, 0}});
+    for (const std::uint64_t number : Numbers{0, 1, 2, 2, 2}) entries.append({digest_of(number), {at++, 0}});
     entries.finish();
     EXPECT_EQ(to_change(entries, 2), (std::set<std::uint64_t>{1}));
     EXPECT_EQ(to_change(entries, 3), (std::set<std::uint64_t>{1, 2, 3, 4}));
