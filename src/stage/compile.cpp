@@ -112,9 +112,9 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
         add(file.text);
     }
     for (const auto& [name, id] : program.key_ids) {
+        const std::uint64_t version = program.keys->version(name);
         add(name);
-        add(id);
-        add(std::to_string(program.keys->version(name)));
+        add(version == 0 ? id : id + "@" + std::to_string(version));
     }
     const KeyRing::Keys& keys = program.keys->keys();
     const SecretKey& key = keys.keys[keys.index_of(program.key_ids.front().first)];

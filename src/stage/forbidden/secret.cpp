@@ -111,7 +111,7 @@ bool has_plain_form(std::string_view text) {
 
 // What to do at a character.
 enum class Step : std::uint8_t { kNext, kMark, kBegin };
-constexpr auto kSteps = [] {
+constexpr auto kStepAt = [] {
     std::array<Step, 256> steps{};
     steps['_'] = steps['-'] = Step::kMark;
     for (const Form& form : kPlainForms) steps[static_cast<std::uint8_t>(form.prefix.view()[0])] = Step::kBegin;
@@ -139,7 +139,7 @@ bool has_secret(Value value) noexcept {
     const std::string_view text(reinterpret_cast<const char*>(value.data), value.size);
     if (text.size() < kShortest) return false;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        switch (kSteps[static_cast<std::uint8_t>(text[at])]) {
+        switch (kStepAt[static_cast<std::uint8_t>(text[at])]) {
             case Step::kNext: break;
             case Step::kMark:
                 if (at > 0 && is_word(text[at - 1]) && has_marked_form(text, at)) return true;
