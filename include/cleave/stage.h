@@ -23,7 +23,7 @@ namespace cleave {
 
 class KeyRing;
 class MemoryManager;
-class RareRecords;
+class CommonClasses;
 
 // What happens to columns that no rule names.
 enum class DefaultAction : std::uint8_t {
@@ -141,7 +141,7 @@ public:
 private:
     friend Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out,
                            std::span<const std::size_t> as_read);
-    friend Stage with_rare(const Stage& stage, std::shared_ptr<const RareRecords> rare);
+    friend Stage with_common(const Stage& stage, std::shared_ptr<const CommonClasses> common);
 
     explicit Stage(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
@@ -184,8 +184,7 @@ public:
     // order. An empty record has empty fields. Valid for as long as the result of written().
     std::size_t key_count() const;
     bool is_empty_record(std::size_t record) const;
-    std::uint64_t read_at(std::size_t record) const;  // the byte offset in the input at which the record begins
-    std::size_t size_of_keys() const;                 // in bytes, all of them together
+    std::size_t size_of_keys() const;  // in bytes, all of them together
     std::span<const std::uint8_t> key_field(std::size_t record, std::size_t key) const;
     void clear();
     // Like clear(), and frees memory.

@@ -44,7 +44,6 @@ public:
     }
 
     const std::vector<CountedClass>& classes() const { return classes_; }
-    const CountedClass& of(const ClassEntry& entry) { return counted(entry); }
 
 private:
     CountedClass& counted(const ClassEntry& entry) {
@@ -57,16 +56,15 @@ private:
     std::vector<CountedClass> classes_;
 };
 
-// The class with the smaller rank is taken first. Records are appended in the order of the input, so the first detail
-// of a class is the smallest one.
+// The class with the smaller rank goes first. Records are appended in order, so the first detail of a class is the
+// number of its first record.
 std::pair<std::uint64_t, std::uint64_t> rank_of(const CountedClass& one) { return {one.records, one.first}; }
 
-// What becomes of all partitions together in records_to_change().
+// What classes_to_keep() finds in all partitions together.
 struct Choice {
     Mutex mutex;
-    std::vector<std::uint64_t> chosen CLEAVE_GUARDED_BY(mutex);
-    std::optional<CountedClass> next CLEAVE_GUARDED_BY(mutex);  // the smallest class that is large enough
-    std::uint64_t others CLEAVE_GUARDED_BY(mutex) = 0;          // records that are of the class `other` already
+    std::vector<CountedClass> large CLEAVE_GUARDED_BY(mutex);
+    std::uint64_t others CLEAVE_GUARDED_BY(mutex) = 0;  // records of the class `other`, or of small ones
 };
 
 }  // namespace
@@ -94,35 +92,30 @@ ClassCounts count_classes(const ClassEntries& entries, bool has_values, unsigned
     return counts;
 }
 
-std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least, const ClassDigest& other,
-                                             unsigned threads, const std::shared_ptr<MemoryManager>& memory) {
+std::vector<ClassDigest> classes_to_keep(const ClassEntries& entries, std::uint64_t least, const ClassDigest& other,
+                                         unsigned threads, const std::shared_ptr<MemoryManager>& memory) {
     Choice choice;
     parallel_for(ClassEntries::kPartitions, threads, [&](std::size_t number) {
-        Partition partition(entries, number, false, memory);
-        std::vector<std::uint64_t> chosen;
-        entries.for_each(number, [&](const ClassEntry& entry) {
-            if (partition.of(entry).records < least && entry.of_class != other) chosen.push_back(entry.detail[0]);
-        });
+        const Partition partition(entries, number, false, memory);
         const MutexLock lock(choice.mutex);
-        choice.chosen.insert(choice.chosen.end(), chosen.begin(), chosen.end());
         for (const CountedClass& one : partition.classes()) {
-            if (one.digest == other) {
-                choice.others = one.records;
-            } else if (one.records >= least && (!choice.next || rank_of(one) < rank_of(*choice.next))) {
-                choice.next = one;
+            if (one.records < least || one.digest == other) {
+                choice.others += one.records;
+            } else {
+                choice.large.push_back(one);
             }
         }
     });
     const MutexLock lock(choice.mutex);
-    const std::uint64_t records = choice.chosen.size() + choice.others;
-    if (records == 0 || records >= least) return std::move(choice.chosen);
-    if (!choice.next) {
+    std::vector<ClassDigest> kept;
+    for (const CountedClass& one : choice.large) kept.push_back(one.digest);
+    if (choice.others == 0 || choice.others >= least) return kept;
+    const auto smallest = std::ranges::min_element(choice.large, {}, rank_of);
+    if (smallest == choice.large.end()) {
         throw InputError("there are fewer records than the k of suppress, so no combination can be that of k records");
     }
-    entries.for_each(ClassEntries::partition_of(choice.next->digest), [&](const ClassEntry& entry) {
-        if (entry.of_class == choice.next->digest) choice.chosen.push_back(entry.detail[0]);
-    });
-    return std::move(choice.chosen);
+    std::erase(kept, smallest->digest);
+    return kept;
 }
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// How large the classes of records are, and which records are in small ones.
+// How large the classes of records are, and which of them are large enough.
 //
 // Partitions are counted one by one, on several threads. A partition of n classes takes about 60 n bytes while it is
 // counted, however many records they have. Results do not depend on the digests, the partitions or the threads.
@@ -33,12 +33,12 @@ struct ClassCounts {
 ClassCounts count_classes(const ClassEntries& entries, bool has_values, unsigned threads,
                           const std::shared_ptr<MemoryManager>& memory);
 
-// Which records must change to the class `other`, so that afterwards each class has at least `least` records: the
-// records of all smaller classes and, if `other` would then have some records but fewer than `least`, those of the
-// smallest remaining class, the one whose first record comes first. The details of the entries are where the records
-// begin; those are returned, in any order. Throws InputError if there are fewer than `least` records, but not if there
-// are none; also throws SystemError and MemoryError.
-std::vector<std::uint64_t> records_to_change(const ClassEntries& entries, std::uint64_t least, const ClassDigest& other,
-                                             unsigned threads, const std::shared_ptr<MemoryManager>& memory);
+// The classes that can stay if each class must have at least `least` records, and all other records are turned into
+// records of the class `other`: the classes that are large enough, except `other` itself and, if `other` would then
+// have some records but fewer than `least`, the smallest of them; of equally small ones, the one whose first record
+// comes first. The details of the entries are the numbers of the records. Throws InputError if there are fewer than
+// `least` records, but not if there are none; also throws SystemError and MemoryError.
+std::vector<ClassDigest> classes_to_keep(const ClassEntries& entries, std::uint64_t least, const ClassDigest& other,
+                                         unsigned threads, const std::shared_ptr<MemoryManager>& memory);
 
 }  // namespace cleave

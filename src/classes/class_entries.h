@@ -8,14 +8,14 @@
 #include <optional>
 #include <vector>
 
-#include "classes/class_digester.h"
 #include "io/temporary_blob.h"
+#include "stage/class_digester.h"
 
 namespace cleave {
 
 struct ClassEntry {
     ClassDigest of_class;
-    ClassDigest detail;  // the digest of another value; or where the record begins, and 0
+    ClassDigest detail;  // the digest of another value; or the number of the record, and 0
 };
 
 class ClassEntries {

@@ -84,7 +84,10 @@ void require_one_stream(const std::string& report, const std::vector<Listed>& li
 
 // Why a file that the report names cannot be one that cleave has written; "" if the error says something else.
 std::string_view fault_of(const std::error_code& error) {
-    if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return "missing";
+    for (const std::errc missing :
+         {std::errc::no_such_file_or_directory, std::errc::not_a_directory, std::errc::filename_too_long}) {
+        if (error == missing) return "missing";
+    }
     if (error == std::errc::too_many_symbolic_link_levels || error == std::errc::cross_device_link)
         return "a symbolic link leads to it";
     if (error == std::errc::invalid_argument || error == std::errc::no_such_device_or_address)

@@ -13,7 +13,7 @@ class RecordClasses::Follower final : public RecordLane::Follower {
 public:
     explicit Follower(RecordClasses& classes)
         : classes_(classes),
-          digester_(classes.key_, classes.stage_.dialect(), classes.memory_),
+          digester_(*classes.key_, classes.stage_.dialect(), classes.memory_),
           found_(classes.questions_.size()) {}
 
     void work(const RecordLane::Written& records) override {
@@ -28,8 +28,13 @@ public:
 
     void emit(const RecordLane::Written& records) override {
         for (std::size_t i = 0; i < found_.size(); ++i) {
-            for (const ClassEntry& entry : found_[i]) classes_.entries_[i].append(entry);
+            for (std::size_t r = 0; r < found_[i].size(); ++r) {
+                ClassEntry& entry = found_[i][r];
+                if (!classes_.questions_[i].value) entry.detail[0] = classes_.records_ + r;
+                classes_.entries_[i].append(entry);
+            }
         }
+        classes_.records_ += found_.front().size();
         classes_.size_ += records.bytes.size();
     }
 
@@ -39,7 +44,7 @@ private:
         ClassEntry entry;
         for (const std::size_t key : question.keys) digester_.add(worker.key_field(record, key));
         entry.of_class = digester_.finish();
-        entry.detail = {worker.read_at(record), 0};
+        entry.detail = {};
         if (question.value) {
             digester_.add(worker.key_field(record, *question.value));
             entry.detail = digester_.finish();
@@ -72,32 +77,35 @@ ClassCounts RecordClasses::counts(std::size_t question) const {
 }
 
 ClassDigest RecordClasses::digest_of(const std::vector<std::string>& fields) const {
-    ClassDigester digester(key_, stage_.dialect(), memory_);
+    ClassDigester digester(*key_, stage_.dialect(), memory_);
     for (const std::string& field : fields) {
         digester.add({reinterpret_cast<const std::uint8_t*>(field.data()), field.size()});
     }
     return digester.finish();
 }
 
-Stage with_rare_records(Stage stage, Input& input, const InputHead& head, const Execution& execution) {
+Stage with_common_classes(Stage stage, Input& input, const InputHead& head, const Execution& execution) {
     const Rule* const rule = suppress_rule(stage);
     if (rule == nullptr) return stage;
-    if (input.is_stream() && !input.peek(1).empty()) throw SpoolError();
-    if (input.is_stream()) return with_rare(stage, std::make_shared<const RareRecords>());
+    const auto all = std::make_shared<const CommonClasses>();
+    if (input.is_stream()) {
+        if (!input.peek(1).empty()) throw SpoolError();
+        return with_common(stage, all);
+    }
     Execution first_pass = execution;
     first_pass.meter = nullptr;
     first_pass.offload = nullptr;
-    const Stage counted = with_keys(with_rare(stage, std::make_shared<const RareRecords>()), rule->columns, false);
+    const Stage counted = with_keys(with_common(stage, all), rule->columns, false);
     ClassQuestion question;
     for (std::size_t i = 0; i < rule->columns.size(); ++i) question.keys.push_back(i);
     RecordClasses classes(counted, {question}, first_pass);
-    RecordLane lane(input, head, counted, first_pass);
-    lane.write_all(classes.followers(), &counted);
+    RecordLane(input, head, counted, first_pass).write_all(classes.followers(), &counted);
     classes.finish();
     const std::vector<std::string> nulls(rule->columns.size(), stage.program().null_token);
-    return with_rare(stage, std::make_shared<const RareRecords>(records_to_change(
-                                classes.entries(0), std::get<Suppress>(rule->operation).least, classes.digest_of(nulls),
-                                first_pass.thread_count(), MemoryManager::or_default(execution.memory))));
+    const std::vector<ClassDigest> kept =
+        classes_to_keep(classes.entries(0), std::get<Suppress>(rule->operation).least, classes.digest_of(nulls),
+                        first_pass.thread_count(), MemoryManager::or_default(execution.memory));
+    return with_common(stage, std::make_shared<const CommonClasses>(classes.key(), kept));
 }
 
 }  // namespace cleave

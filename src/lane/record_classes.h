@@ -1,5 +1,5 @@
 // Counts the classes of the records that a stage writes; see src/classes. `check --quasi` reports them, and `suppress`
-// finds its rare records in this way.
+// finds out in this way which ones are large enough.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,11 @@ public:
 
     // The answer to a question. Throws what count_classes() throws.
     ClassCounts counts(std::size_t question) const;
-    // Details of entries are digests of ClassQuestion::value or, without it, where records begin in the input.
+    // Details of entries are digests of ClassQuestion::value or, without it, the numbers of the records.
     const ClassEntries& entries(std::size_t question) const { return entries_[question]; }
     // The digest of a class, by its fields.
     ClassDigest digest_of(const std::vector<std::string>& fields) const;
+    const std::shared_ptr<const RunKey>& key() const { return key_; }
     // The size in bytes of all records as they are written, without the header.
     std::uint64_t size() const { return size_; }
 
@@ -51,14 +52,15 @@ private:
     const std::vector<ClassQuestion> questions_;
     const unsigned threads_;
     const std::shared_ptr<MemoryManager> memory_;
-    const RunKey key_;
+    const std::shared_ptr<const RunKey> key_ = std::make_shared<const RunKey>();
     std::vector<ClassEntries> entries_;  // one for each question
+    std::uint64_t records_ = 0;          // that are not empty
     std::uint64_t size_ = 0;
 };
 
-// Returns the stage as it is or, if a rule is `suppress`, with the records that the rule applies to; see with_rare().
+// Returns the stage as it is or, if a rule is `suppress`, with the classes that are large enough; see with_common().
 // For those, it reads the whole input. Throws SpoolError if it would have to read a stream, what run_job() throws, and
 // InputError if there are too few records for any class to be large enough.
-Stage with_rare_records(Stage stage, Input& input, const InputHead& head, const Execution& execution);
+Stage with_common_classes(Stage stage, Input& input, const InputHead& head, const Execution& execution);
 
 }  // namespace cleave

@@ -79,7 +79,7 @@ Rewriting::Rewriting(Input& input, const Dialect& dialect, const Policy& policy,
       even_(policy),
       execution_(execution),
       head_(head_of(input, dialect, policy, job, execution)),
-      stage_(with_rare_records(stage_of(head_, dialect, job), input, head_, execution)),
+      stage_(with_common_classes(stage_of(head_, dialect, job), input, head_, execution)),
       key_(key_of(policy, head_, stage_)),
       lane_(input, head_, stage_, execution) {
     even_.together.reset();

@@ -203,9 +203,9 @@ const Rule* suppress_rule(const Stage& stage) {
     return rules.suppress ? &rules.rules[*rules.suppress] : nullptr;
 }
 
-Stage with_rare(const Stage& stage, std::shared_ptr<const RareRecords> rare) {
+Stage with_common(const Stage& stage, std::shared_ptr<const CommonClasses> common) {
     auto program = std::make_shared<Stage::Program>(stage.program());
-    program->rare = std::move(rare);
+    program->common = std::move(common);
     return Stage(std::move(program));
 }
 

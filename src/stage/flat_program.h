@@ -71,8 +71,8 @@ struct FlatRule {
 // The counters of each rule, in the order of RuleCounts.
 enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
 
-// kIn also stands for `=`. kRare holds for the records that a first pass has found to be rare; see
-// stage/operations/suppress.h. NOLINTNEXTLINE(performance-enum-size): a word of the device
+// kIn also stands for `=`. kRare holds for the records that `suppress` applies to; see stage/operations/suppress.h.
+// NOLINTNEXTLINE(performance-enum-size): a word of the device
 enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty, kRare };
 
 struct FlatCondition {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cleave/stage.h"
+#include "stage/common_classes.h"
 #include "stage/dialect_codec.h"
 #include "stage/flat_program.h"
 #include "stage/key_names.h"
-#include "stage/rare_records.h"
 #include "stage/rules.h"
 
 namespace cleave {
@@ -41,12 +41,7 @@ struct Stage::Program {
     const KeyRing* keys = nullptr;
     std::string digest;
     std::vector<std::pair<std::string, std::string>> key_ids;
-    std::shared_ptr<const RareRecords> rare;  // null until with_rare() sets it
-
-    // For a block that begins at this offset.
-    RareRecords::Cursor rare_from(std::uint64_t offset) const {
-        return rare != nullptr ? rare->from(offset) : RareRecords::Cursor();
-    }
+    std::shared_ptr<const CommonClasses> common;  // null until with_common() sets it
 
     // The program that workers execute.
     const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
@@ -65,8 +60,8 @@ const Rule* suppress_rule(const Stage& stage);
 // Whether a rule is `suppress`, which needs two passes over an input. Rules that cannot be parsed are not.
 bool has_suppress(std::span<const RuleText> rules);
 
-// Returns the same stage, with the records that `suppress` applies to. Until then, workers refuse a stage with such a
-// rule.
-Stage with_rare(const Stage& stage, std::shared_ptr<const RareRecords> rare);
+// Returns the same stage, with the classes of records that `suppress` does not apply to. Until then, workers refuse a
+// stage with such a rule.
+Stage with_common(const Stage& stage, std::shared_ptr<const CommonClasses> common);
 
 }  // namespace cleave

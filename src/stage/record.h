@@ -30,7 +30,7 @@
 //   decode(record, field)             the Value of a field, valid until the next call
 //   hasher()                          the hasher for operations; see stage/operation.h
 //   context(record, operation)        the context for a CpuOperation
-//   is_rare(record)                   whether the record is in RareRecords
+//   is_rare(record)                   whether `suppress` applies to the record; see CommonClasses
 //   change(record, column, sink)      calls change_field()
 //   encode(record, field, out, size, is_quoted)   creates the field for a value that may need quotes or escapes:
 //                                     the value is at `out`, or one byte later if `is_quoted`; returns the field's size
@@ -170,13 +170,14 @@ CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record,
     return is_among == (one.kind == ConditionKind::kIn);
 }
 
-// The number of the column's first rule whose conditions hold; the last rule has no conditions. Counts the rules that
-// are examined.
+// The number of the column's first rule whose conditions hold, not counting the first `skipped` rules; the last rule
+// has no conditions. Counts the rules that are examined.
 template <bool kCounts, class Side>
-CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const typename Side::Record& record, std::uint32_t column) {
+CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const typename Side::Record& record, std::uint32_t column,
+                                            std::uint32_t skipped = 0) {
     const FlatProgram* const program = side.program;
     const auto* const numbers = entries<std::uint32_t>(program, program->rule_numbers);
-    for (std::uint32_t i = entries<std::uint32_t>(program, program->columns)[column];; ++i) {
+    for (std::uint32_t i = entries<std::uint32_t>(program, program->columns)[column] + skipped;; ++i) {
         const std::uint32_t number = numbers[i];
         const FlatRule& rule = entries<FlatRule>(program, program->rules)[number];
         if constexpr (kCounts) side.count(number, RuleCounter::kSeen);

@@ -69,9 +69,10 @@ struct StageWorker::State {
             cipher = Cipher(*rules.keys, rules.uses);
         }
         counts.rules.resize(rules.rules.rules.size());
-        if (rules.rules.suppress && rules.rare == nullptr) {
+        if (rules.rules.suppress && rules.common == nullptr) {
             throw ArgumentError("suppress needs two passes over the input, which are not available here");
         }
+        set_digester();
     }
 
     BlockRecord view(const RecordBlock& block, std::size_t r) const {
@@ -95,6 +96,11 @@ struct StageWorker::State {
     RecordBlock checked(const RecordBlock& block, std::size_t size) const;
     bool begins_too_long(std::span<const std::uint8_t> bytes) const;
 
+    void set_digester() {
+        if (rules.common == nullptr || rules.common->key() == nullptr) return;
+        digester.emplace(*rules.common->key(), rules.dialect, memory);
+    }
+
     FieldReader new_reader() const {
         return {rules.dialect, *kernel, Reading::kUnambiguous, rules.column_count, memory};
     }
@@ -116,9 +122,12 @@ struct StageWorker::State {
     std::vector<std::uint64_t> starts;
     ValueBuffer kept{memory};  // fields for key_field()
     std::size_t kept_size = 0;
-    std::vector<KeptField> key_fields;   // one for each record and each key
-    std::vector<std::uint64_t> read_at;  // where in the input each record begins
-    RareRecords::Cursor rare;            // in the current block
+    std::vector<KeptField> key_fields;  // one for each record and each key
+    // With `suppress`:
+    std::optional<ClassDigester> digester;
+    ValueBuffer combined{memory};          // the values that decide whether a record is rare
+    const std::uint8_t* judged = nullptr;  // where the last judged record of the block begins
+    bool is_rare = false;                  // what was judged
 };
 
 namespace {
@@ -159,7 +168,14 @@ public:
         throw InputError("the new value of a field cannot be written in this dialect", place_of(record, field.begin));
     }
 
-    [[gnu::noinline]] bool is_rare(const BlockRecord& record) { return state_.rare.has(place_.offset + record.begin); }
+    [[gnu::noinline]] bool is_rare(const BlockRecord& record) {
+        const std::uint8_t* const begin = record.bytes + record.begin;
+        if (state_.judged != begin) {
+            state_.judged = begin;
+            state_.is_rare = state_.digester && !state_.rules.common->has(class_of(record));
+        }
+        return state_.is_rare;
+    }
 
     // change_field() gets a copy of the sink, so that the sink itself can stay in registers.
     template <class Sink>
@@ -236,6 +252,27 @@ public:
     }
 
 private:
+    // The class of what the rules other than `suppress` write into its columns. In each of these columns, `suppress` is
+    // the first rule.
+    ClassDigest class_of(const BlockRecord& record) {
+        RecordWriter writer(state_.combined, 0, {});
+        for (const std::size_t number : state_.rules.rules.rules[*state_.rules.rules.suppress].columns) {
+            const auto column = static_cast<std::uint32_t>(number);
+            const FlatRule& rule =
+                entries<FlatRule>(program, program->rules)[rule_for<false>(*this, record, column, 1)];
+            const FieldSpan field = record.field(column);
+            if (stays(*this, record, rule, field)) {
+                state_.digester->add({record.bytes + field.begin, record.bytes + field.end});
+                continue;
+            }
+            writer.take_back(0);
+            writer.begin_record(0);
+            replace_field(*this, record, rule, field, writer);
+            state_.digester->add(writer.since(0));
+        }
+        return state_.digester->finish();
+    }
+
     template <class Sink>
     [[gnu::noinline]] bool change_apart(const BlockRecord& record, std::uint32_t column, Sink& sink) {
         return change_field(*this, record, column, sink);
@@ -372,7 +409,7 @@ void StageWorker::State::write(const RecordBlock& block) {
     const std::size_t before = starts.size();
     starts.resize(before + records);
     if constexpr (kHasKeys) key_fields.resize((before + records) * rules.key_count);
-    rare = rules.rare_from(block.place.offset);
+    judged = nullptr;
     std::uint64_t* const begins = starts.data() + before;
     CpuSide<State, kHasKeys> side(*this, block);
     for (std::size_t r = 0; r < records; ++r) {
@@ -380,10 +417,7 @@ void StageWorker::State::write(const RecordBlock& block) {
         if (!rules.watched.empty()) watch(block, r);
         const BlockRecord record = view(block, r);
         write_record(side, record, side.program->parts, writer);
-        if constexpr (kHasKeys) {
-            side.keep_as_read(record);
-            read_at.push_back(block.place.offset + record.begin);
-        }
+        if constexpr (kHasKeys) side.keep_as_read(record);
     }
     written = writer.size();
 }
@@ -429,31 +463,30 @@ std::span<const std::uint8_t> StageWorker::key_field(std::size_t record, std::si
 bool StageWorker::is_empty_record(std::size_t record) const {
     return state_->key_fields[record * state_->rules.key_count].begin == KeptField::kNone;
 }
-std::uint64_t StageWorker::read_at(std::size_t record) const { return state_->read_at[record]; }
 
 void StageWorker::clear() {
     state_->written = 0;
     state_->starts.clear();
     state_->kept_size = 0;
     state_->key_fields.clear();
-    state_->read_at.clear();
     state_->counts = {};
     state_->counts.rules.resize(state_->rules.rules.rules.size());
 }
 
 void StageWorker::release() {
     clear();
-    for (ValueBuffer* buffer :
-         {&state_->out, &state_->value, &state_->by_value, &state_->scratch, &state_->measured, &state_->kept}) {
+    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->by_value, &state_->scratch, &state_->measured,
+                                &state_->kept, &state_->combined}) {
         buffer->release();
     }
+    state_->set_digester();
     state_->reader = state_->new_reader();
 }
 
 void StageWorker::measure(const RecordBlock& block, std::span<std::uint64_t> sizes) {
     State& state = *state_;
     const StageCounts before = state.counts;
-    state.rare = state.rules.rare_from(block.place.offset);
+    state.judged = nullptr;
     CpuSide side(state, block);
     for (std::size_t r = 0; r < block.record_count(); ++r) {
         RecordSizer sizer(state.measured);

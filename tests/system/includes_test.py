@@ -25,7 +25,7 @@ FLOORS = [
     {"job": "formats lane write plan keys stage scan index dialect io"},
     {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
      "lane": "plan classes keys stage records scan offload memory", "write": "io"},
-    {"classes": "keys fields io memory", "plan": "keys ranges scan io"},
+    {"classes": "keys stage io", "plan": "keys ranges scan io"},
     {"keys": "stage fields records scan json io memory"},
     {"stage": "fields records scan io memory"},
     {"check": "scan json dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",

@@ -2,9 +2,9 @@
 // is rare: fewer than K records have it. Values are compared as the other rules write them, so what is rare depends on
 // what a recipient would see. Afterwards, every combination is that of at least K records.
 //
-// Which records are rare is known only after all of them have been read, so there are two passes: the first counts (see
-// lane/record_classes.h), and the second finds the rare records in Program::rare. To the rest of the stage, this is a
-// rule that makes values null, stands before all others, and has the condition kRare.
+// Which combinations are rare is known only after all records have been read, so there are two passes: the first counts
+// (see lane/record_classes.h), and in the second, a record is rare unless Program::common has its combination. To the
+// rest of the stage, this is a rule that makes values null, stands before all others, and has the condition kRare.
 #pragma once
 
 #include <cstdint>

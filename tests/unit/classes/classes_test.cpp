@@ -1,4 +1,4 @@
-// Classes of records: digests of values, counts of classes, and which records must change for all classes to be large.
+// Classes of records: digests of values, counts of classes, and which classes can stay if all must be large.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "classes/class_counts.h"
-#include "classes/class_digester.h"
 #include "classes/class_entries.h"
 #include "cleave/error.h"
 #include "cleave/memory.h"
+#include "stage/class_digester.h"
 
 namespace cleave::test {
 namespace {
@@ -73,23 +74,22 @@ struct Plain {
     std::map<std::uint64_t, std::vector<std::uint64_t>> records;  // of each class
     std::map<std::uint64_t, std::set<std::uint64_t>> values;
 
-    std::set<std::uint64_t> to_change(std::uint64_t least) const {
-        std::set<std::uint64_t> chosen;
+    // The classes that can stay.
+    std::set<std::uint64_t> kept(std::uint64_t least) const {
+        std::set<std::uint64_t> large;
         std::uint64_t others = 0;
-        const std::vector<std::uint64_t>* next = nullptr;
         for (const auto& [number, members] : records) {
-            if (number == 0) {
-                others = members.size();
-            } else if (members.size() < least) {
-                chosen.insert(members.begin(), members.end());
-            } else if (next == nullptr || members.size() < next->size() ||
-                       (members.size() == next->size() && members.front() < next->front())) {
-                next = &members;
+            if (number == 0 || members.size() < least) {
+                others += members.size();
+            } else {
+                large.insert(number);
             }
         }
-        const std::uint64_t made = chosen.size() + others;
-        if (made > 0 && made < least && next != nullptr) chosen.insert(next->begin(), next->end());
-        return chosen;
+        if (others == 0 || others >= least) return large;
+        large.erase(*std::ranges::min_element(large, {}, [&](std::uint64_t number) {
+            return std::pair(records.at(number).size(), records.at(number).front());
+        }));
+        return large;
     }
 };
 
@@ -103,11 +103,17 @@ protected:
     static ClassCounts count(const ClassEntries& entries, bool has_values) {
         return count_classes(entries, has_values, 3, MemoryManager::or_default(nullptr));
     }
-    static std::set<std::uint64_t> to_change(const ClassEntries& entries, std::uint64_t least) {
-        const auto chosen = records_to_change(entries, least, digest_of(0), 3, MemoryManager::or_default(nullptr));
-        std::set<std::uint64_t> made(chosen.begin(), chosen.end());
-        EXPECT_EQ(made.size(), chosen.size());
+    // The digests of the classes that can stay.
+    static std::set<ClassDigest> kept(const ClassEntries& entries, std::uint64_t least) {
+        const auto digests = classes_to_keep(entries, least, digest_of(0), 3, MemoryManager::or_default(nullptr));
+        std::set<ClassDigest> made(digests.begin(), digests.end());
+        EXPECT_EQ(made.size(), digests.size());
         return made;
+    }
+    static std::set<ClassDigest> digests_of(const std::set<std::uint64_t>& numbers) {
+        std::set<ClassDigest> digests;
+        for (const std::uint64_t number : numbers) digests.insert(digest_of(number));
+        return digests;
     }
 };
 
@@ -120,19 +126,19 @@ TEST_P(Counts, AgreeWithAPlainCount) {
     for (const std::uint64_t classes : Numbers{1, 2, 5, 300, 20000}) {
         for (const std::uint64_t records : Numbers{0, 1, 2, 9, 1000, 30000}) {
             ClassEntries by_value(GetParam());
-            ClassEntries by_place(GetParam());
+            ClassEntries by_number(GetParam());
             Plain plain;
             for (std::uint64_t record = 0; record < records; ++record) {
                 // Some classes are small, and some are large.
                 const std::uint64_t number = std::min(random() % classes, random() % classes);
                 const std::uint64_t value = random() % 3;
                 by_value.append({digest_of(number), digest_of(value)});
-                by_place.append({digest_of(number), {10 * record, 0}});
-                plain.records[number].push_back(10 * record);
+                by_number.append({digest_of(number), {record, 0}});
+                plain.records[number].push_back(record);
                 plain.values[number].insert(value);
             }
             by_value.finish();
-            by_place.finish();
+            by_number.finish();
             const ClassCounts counts = count(by_value, true);
             std::map<std::uint64_t, std::uint64_t> sizes;
             std::uint64_t below = 0;
@@ -148,10 +154,10 @@ TEST_P(Counts, AgreeWithAPlainCount) {
             EXPECT_EQ(counts.smallest(), sizes.empty() ? 0 : sizes.begin()->first);
             EXPECT_EQ(counts.records_below(4), below);
             EXPECT_EQ(counts.diversity.value_or(UINT64_MAX), diversity);
-            EXPECT_FALSE(count(by_place, false).diversity);
+            EXPECT_FALSE(count(by_number, false).diversity);
             for (const std::uint64_t least : Numbers{2, 3, 40}) {
                 if (records > 0 && records < least) continue;
-                EXPECT_EQ(to_change(by_place, least), plain.to_change(least)) << classes << ' ' << records;
+                EXPECT_EQ(kept(by_number, least), digests_of(plain.kept(least))) << classes << ' ' << records;
             }
         }
     }
@@ -163,8 +169,8 @@ TEST_P(Counts, TakesOneMoreClassIfTooFewRecordsChange) {
     std::uint64_t at = 0;
     for (const std::uint64_t number : Numbers{2, 1, 3, 1, 1, 2, 2}) entries.append({digest_of(number), {at++, 0}});
     entries.finish();
-    EXPECT_EQ(to_change(entries, 3), (std::set<std::uint64_t>{0, 2, 5, 6}));
-    EXPECT_EQ(to_change(entries, 2), (std::set<std::uint64_t>{0, 2, 5, 6}));
+    EXPECT_EQ(kept(entries, 3), digests_of({1}));
+    EXPECT_EQ(kept(entries, 2), digests_of({1}));
 }
 
 TEST_P(Counts, CountsRecordsThatAreAlikeAlready) {
@@ -172,16 +178,16 @@ TEST_P(Counts, CountsRecordsThatAreAlikeAlready) {
     std::uint64_t at = 0;
     for (const std::uint64_t number : Numbers{0, 1, 2, 2, 2}) entries.append({digest_of(number), {at++, 0}});
     entries.finish();
-    EXPECT_EQ(to_change(entries, 2), (std::set<std::uint64_t>{1}));
-    EXPECT_EQ(to_change(entries, 3), (std::set<std::uint64_t>{1, 2, 3, 4}));
+    EXPECT_EQ(kept(entries, 2), digests_of({2}));
+    EXPECT_EQ(kept(entries, 3), digests_of({}));
 }
 
 TEST_P(Counts, RefusesTooFewRecords) {
     ClassEntries entries(GetParam());
     for (std::uint64_t i = 0; i < 4; ++i) entries.append({digest_of(i), {i, 0}});
     entries.finish();
-    EXPECT_THROW(to_change(entries, 5), InputError);
-    EXPECT_EQ(to_change(entries, 4).size(), 3);
+    EXPECT_THROW(kept(entries, 5), InputError);
+    EXPECT_EQ(kept(entries, 4), digests_of({}));
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST(Stage, HandsOverKeysAsTheyAreWritten) {
     EXPECT_EQ(keyed("a,b\n,c\n", "#2: null", {1}, true).keys, (Keys{"[]", "[]"}));
 }
 
-TEST(Stage, HandsOverWhatItReadsAndWhere) {
+TEST(Stage, HandsOverWhatItReads) {
     const std::string_view text = "a,\"b\"\n\ncc,d\n";
     StageOptions options;
     options.is_delimiter_given = options.is_header_given = true;
@@ -179,35 +179,75 @@ TEST(Stage, HandsOverWhatItReadsAndWhere) {
     EXPECT_FALSE(worker.is_empty_record(0));
     EXPECT_TRUE(worker.is_empty_record(1));
     EXPECT_EQ(key_of(1, 0), "");
-    EXPECT_EQ(worker.read_at(0), 100);
-    EXPECT_EQ(worker.read_at(1), 106);
-    EXPECT_EQ(worker.read_at(2), 107);
 }
 
-TEST(Stage, NeedsToKnowTheRareRecords) {
-    const std::string_view text = "a,b\na,c\nb,d\n";
-    StageOptions options;
-    options.is_delimiter_given = options.is_header_given = true;
-    // Where the rule stands makes no difference.
-    options.rules = {{"#2: mask", "--redact"}, {"*: suppress(k=2)", "--redact"}, {"#1: keep", "--redact"}};
-    EXPECT_TRUE(has_suppress(options.rules));
+class Suppress : public testing::Test {
+protected:
+    // The stage, if the classes with these values are common.
+    Stage with(const std::vector<std::vector<std::string_view>>& common) const {
+        auto key = std::make_shared<const RunKey>();
+        ClassDigester digester(*key, Dialect(), MemoryManager::or_default(nullptr));
+        std::vector<ClassDigest> digests;
+        for (const auto& values : common) {
+            for (const std::string_view value : values) digester.add(bytes_of(value));
+            digests.push_back(digester.finish());
+        }
+        return with_common(stage_, std::make_shared<const CommonClasses>(std::move(key), digests));
+    }
+    static std::string written(const Stage& stage, std::string_view text) {
+        StageWorker worker(stage, default_kernel());
+        const RecordBlock block = worker.read(bytes_of(text), {}, true);
+        worker.write(block);
+        std::vector<std::uint64_t> sizes(block.record_count());
+        worker.measure(block, sizes);
+        EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}), worker.written().size());
+        return std::string(text_of(worker.written()));
+    }
+    static StageOptions options() {
+        StageOptions options;
+        options.is_delimiter_given = options.is_header_given = true;
+        // Where the rule stands makes no difference.
+        options.rules = {{"#2: mask if #1 = a", "--redact"},
+                         {"#1, #2: suppress(k=2)", "--redact"},
+                         {"#1, #3: keep", "--redact"},
+                         {"#2: fixed(x)", "--redact"}};
+        return options;
+    }
+
+    const Stage stage_{options(), Dialect(), bytes_of("a,b,c\n"), false};
+};
+
+TEST_F(Suppress, NeedsToKnowWhatIsCommon) {
+    EXPECT_TRUE(has_suppress(options().rules));
     EXPECT_FALSE(has_suppress(std::vector<RuleText>{{"#1: keep"}, {"@default keep"}, {"suppress: ("}}));
-    const Stage stage(options, Dialect(), bytes_of(text).first(4), false);
-    EXPECT_EQ(suppress_rule(stage)->columns, (std::vector<std::size_t>{0, 1}));
-    EXPECT_THROW(StageWorker(stage, default_kernel()), ArgumentError);
-    const Stage ready = with_rare(stage, std::make_shared<const RareRecords>(std::vector<std::uint64_t>{8, 4}));
-    StageWorker worker(ready, default_kernel());
-    worker.write(worker.read(bytes_of(text), {}, true));
-    EXPECT_EQ(text_of(worker.written()), "a,*\n,\n,\n");
-    // Offsets are those of the input. A worker may read any part of it, in any order.
-    worker.clear();
-    worker.write(worker.read(bytes_of(text), {4, 1}, true));
-    EXPECT_EQ(text_of(worker.written()), ",\n,\nb,*\n");
-    std::vector<std::uint64_t> sizes(3);
-    worker.measure(worker.read(bytes_of(text), {8, 2}, true), sizes);
-    EXPECT_EQ(sizes, (std::vector<std::uint64_t>{2, 4, 4}));
-    EXPECT_EQ(worker.counts().rules[1].changed, 4);
-    EXPECT_EQ(worker.counts().rules[1].condition_false, 2);
+    EXPECT_EQ(suppress_rule(stage_)->columns, (std::vector<std::size_t>{0, 1}));
+    EXPECT_THROW(StageWorker(stage_, default_kernel()), ArgumentError);
+    EXPECT_EQ(written(with_common(stage_, std::make_shared<const CommonClasses>()), "a,b,c\nq,r,s\n"),
+              "a,*,c\nq,x,s\n");
+}
+
+TEST_F(Suppress, JudgesWhatTheOtherRulesWrite) {
+    const std::string_view text = "a,b,c\n\n\"a\",cd,\"e\"\nb,\"c\",d\nb,,d";
+    EXPECT_EQ(written(with({}), text), ",,c\n\n,,\"e\"\n,,d\n,,d");
+    EXPECT_EQ(written(with({{"a", "*"}}), text), "a,*,c\n\n,,\"e\"\n,,d\n,,d");
+    EXPECT_EQ(written(with({{"a", "**"}, {"b", "x"}}), text), ",,c\n\n\"a\",**,\"e\"\nb,\"x\",d\n,,d");
+    EXPECT_EQ(written(with({{"b", ""}}), text), ",,c\n\n,,\"e\"\n,,d\nb,,d");
+}
+
+TEST_F(Suppress, ForgetsTheRecordsOfEarlierBlocks) {
+    const Stage stage = with({{"a", "*"}});
+    StageWorker worker(stage, default_kernel());
+    std::string bytes = "a,b,c\n";  // at the same address each time
+    worker.write(worker.read(bytes_of(bytes), {}, true));
+    bytes[0] = 'b';
+    worker.write(worker.read(bytes_of(bytes), {}, true));
+    bytes[0] = 'a';
+    worker.release();
+    worker.write(worker.read(bytes_of(bytes), {}, true));
+    EXPECT_EQ(text_of(worker.written()), "a,*,c\n");
+    bytes[0] = 'b';
+    worker.write(worker.read(bytes_of(bytes), {}, true));
+    EXPECT_EQ(text_of(worker.written()), "a,*,c\n,,c\n");
 }
 
 }  // namespace

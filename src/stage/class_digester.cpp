@@ -1,4 +1,4 @@
-#include "classes/class_digester.h"
+#include "stage/class_digester.h"
 
 #include <bit>
 #include <cstring>
