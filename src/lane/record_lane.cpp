@@ -74,6 +74,10 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
       check_(input, BatchCheck::Reads::kMapping),
       lone_(memory_) {
     const Borrowed worker(*this);
+    if (head.has_header) {  // the lines above the header, which must be empty to every reader
+        const std::size_t mark = bom_size(head.bytes);
+        worker->read(head.prefix().subspan(mark), {head.sample_place.offset - (head.prefix().size() - mark), 0}, true);
+    }
     worker->append(head.prefix());
     if (head.has_header && !head.record().empty()) {
         worker->write_unchanged(worker->read(head.record(), head.sample_place, true));
