@@ -371,7 +371,7 @@ def printing():
             yield row(verb + " under rules" + " of a pipe" * piped, *words, job=redacted(), piped=piped)
         yield row(verb + " under rules by threads", *words, *THREADS, job=redacted(of=large))
     yield row("cat --redact-report", "cat", *RULE_WORDS, "--redact-report", "/dev/stdout", job=redacted())
-    yield row("check --quasi", "check", "--json", "--quasi", "#1", "--sensitive", "#2", "-d", ",")
+    yield row("check --quasi", "check", "--json", "--quasi", "#1", "--sensitive", "#2", "-d", ",", "--header", "repeat")
     suppressing = ["--redact", "#1,#2: suppress(k=2)", *RULE_WORDS]
     yield row("check --quasi under rules with suppress", "check", "--json", "--quasi", "#1,#2", *suppressing,
               job=redacted())

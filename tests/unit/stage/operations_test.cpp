@@ -255,7 +255,7 @@ TEST_F(Operations, Bucket) {
 TEST_F(Operations, RefuseArguments) {
     expect_refused("shout(1)",
                    "unknown operation \"shout\"; there are keep, null, fixed, hmac, mask, initials, short-name, email, "
-                   "date, bucket, round, top, form, pick, shift-date, noise, generalise, encrypt, decrypt",
+                   "date, bucket, round, top, form, pick, shift-date, noise, generalise, encrypt, decrypt, suppress",
                    "shout(1)");
     expect_refused("keep(1)", "keep takes no arguments but empty=change", "1)");
     expect_refused("initials(a=1)", "initials takes no arguments but empty=change", "a=1)");

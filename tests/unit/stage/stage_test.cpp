@@ -162,7 +162,7 @@ TEST(Stage, HandsOverWhatItReads) {
     const std::string_view text = "a,\"b\"\n\ncc,d\n";
     StageOptions options;
     options.is_delimiter_given = options.is_header_given = true;
-    options.select.emplace("#2", "--select");
+    options.select = RuleText{"#2", "--select"};
     options.rules.push_back({"#2: fixed(x)", "--redact"});
     const std::vector<std::size_t> written{1};
     const std::vector<std::size_t> read{0, 1};
