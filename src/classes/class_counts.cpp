@@ -108,6 +108,7 @@ std::vector<ClassDigest> classes_to_keep(const ClassEntries& entries, std::uint6
     });
     const MutexLock lock(choice.mutex);
     std::vector<ClassDigest> kept;
+    kept.reserve(choice.large.size());
     for (const CountedClass& one : choice.large) kept.push_back(one.digest);
     if (choice.others == 0 || choice.others >= least) return kept;
     const auto smallest = std::ranges::min_element(choice.large, {}, rank_of);

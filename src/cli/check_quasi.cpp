@@ -87,7 +87,7 @@ void print_sizes(const ClassCounts& counts, StandardOutput& out) {
         }
         if (classes == 0) continue;
         std::string sizes = std::to_string(kBounds[i]);
-        if (is_last) sizes += "+";
+        if (is_last) sizes += '+';
         if (!is_last && kBounds[i + 1] > kBounds[i] + 1) sizes += "-" + std::to_string(kBounds[i + 1] - 1);
         out.print("    {:>10} {:>14} {:>14}\n", sizes, classes, records);
     }
@@ -103,6 +103,7 @@ void print_counts(const QuasiReport& report, const ClassCounts& counts, const ch
     out.print("    risk of being found: at most {:.3g} %, on average {:.3g} %\n", percent(1, counts.smallest()),
               percent(counts.classes, counts.records));
     std::vector<std::string> below;
+    below.reserve(kLimits.size());
     for (const std::uint64_t limit : kLimits) {
         below.push_back(formatted("{} below {}", counts.records_below(limit), limit));
     }

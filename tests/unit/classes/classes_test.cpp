@@ -122,8 +122,8 @@ INSTANTIATE_TEST_SUITE_P(InMemoryAndOnDisk, Counts,
                                          3 * ClassEntries::kChunkSize * sizeof(ClassEntry)));
 
 TEST_P(Counts, AgreeWithAPlainCount) {
-    std::mt19937_64 random(7);
     for (const std::uint64_t classes : Numbers{1, 2, 5, 300, 20000}) {
+        std::mt19937_64 random(classes);
         for (const std::uint64_t records : Numbers{0, 1, 2, 9, 1000, 30000}) {
             ClassEntries by_value(GetParam());
             ClassEntries by_number(GetParam());
