@@ -71,14 +71,14 @@ public:
         commit(size);
     }
     // Returns memory for `size` more bytes. commit() says how many were written.
-    std::uint8_t* room_for(std::size_t size) {
+    [[gnu::always_inline]] std::uint8_t* room_for(std::size_t size) {
         ensure(size);
         return to_;
     }
     void commit(std::size_t size) { to_ += size; }
 
 private:
-    void ensure(std::size_t more) {
+    [[gnu::always_inline]] void ensure(std::size_t more) {
         const std::size_t done = size();
         const std::size_t wanted = more + stays_ + kSlack;
         if (buffer_->size() - done >= wanted) return;

@@ -168,7 +168,7 @@ public:
         throw InputError("the new value of a field cannot be written in this dialect", place_of(record, field.begin));
     }
 
-    [[gnu::noinline]] bool is_rare(const BlockRecord& record) {
+    [[gnu::noinline, gnu::cold]] bool is_rare(const BlockRecord& record) {
         const std::uint8_t* const begin = record.bytes + record.begin;
         if (state_.judged != begin) {
             state_.judged = begin;
@@ -252,29 +252,43 @@ public:
     }
 
 private:
+    // Of types of their own, so that the functions in stage/record.h, and the operations, are compiled apart for them:
+    // with two callers, they would no longer be inlined where values are written.
+    struct JudgingHasher {
+        void token(std::uint32_t use, Value value, std::uint8_t* digest) const { hasher.token(use, value, digest); }
+        void lower_token(std::uint32_t use, Value value, std::uint8_t* digest) const {
+            hasher.lower_token(use, value, digest);
+        }
+        Hasher& hasher;
+    };
+    struct JudgingSide : CpuSide {
+        explicit JudgingSide(const CpuSide& side) : CpuSide(side) {}
+        JudgingHasher hasher() { return {CpuSide::hasher()}; }
+    };
+
     // The class of what the rules other than `suppress` write into its columns. In each of these columns, `suppress` is
     // the first rule.
-    ClassDigest class_of(const BlockRecord& record) {
+    [[gnu::noinline, gnu::cold]] ClassDigest class_of(const BlockRecord& record) {
+        JudgingSide side(*this);
         RecordWriter writer(state_.combined, 0, {});
         for (const std::size_t number : state_.rules.rules.rules[*state_.rules.rules.suppress].columns) {
             const auto column = static_cast<std::uint32_t>(number);
-            const FlatRule& rule =
-                entries<FlatRule>(program, program->rules)[rule_for<false>(*this, record, column, 1)];
+            const FlatRule& rule = entries<FlatRule>(program, program->rules)[rule_for<false>(side, record, column, 1)];
             const FieldSpan field = record.field(column);
-            if (stays(*this, record, rule, field)) {
+            if (stays(side, record, rule, field)) {
                 state_.digester->add({record.bytes + field.begin, record.bytes + field.end});
                 continue;
             }
             writer.take_back(0);
-            writer.begin_record(0);
-            replace_field(*this, record, rule, field, writer);
+            replace_field(side, record, rule, field, writer);
             state_.digester->add(writer.since(0));
         }
         return state_.digester->finish();
     }
 
+    // Everything that a rule does is inlined here, however much else there is in this file.
     template <class Sink>
-    [[gnu::noinline]] bool change_apart(const BlockRecord& record, std::uint32_t column, Sink& sink) {
+    [[gnu::noinline, gnu::flatten]] bool change_apart(const BlockRecord& record, std::uint32_t column, Sink& sink) {
         return change_field(*this, record, column, sink);
     }
 
@@ -293,7 +307,7 @@ private:
 
 // Whether the rule for a field leaves its value as it is. The column has rules.
 template <class Side>
-bool keeps_value(Side& side, const BlockRecord& record, std::uint32_t column) {
+[[gnu::noinline]] bool keeps_value(Side& side, const BlockRecord& record, std::uint32_t column) {
     const FlatProgram* const program = side.program;
     const FlatRule& rule = entries<FlatRule>(program, program->rules)[rule_for<false>(side, record, column)];
     const FieldSpan field = record.field(column);
