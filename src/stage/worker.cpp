@@ -132,6 +132,9 @@ struct StageWorker::State {
 
 namespace {
 
+template <class State, bool kWithKeys>
+struct JudgingSide;
+
 // The Side (see stage/record.h) for one block.
 template <class State, bool kWithKeys = false>
 class CpuSide {
@@ -252,24 +255,10 @@ public:
     }
 
 private:
-    // Of types of their own, so that the functions in stage/record.h, and the operations, are compiled apart for them:
-    // with two callers, they would no longer be inlined where values are written.
-    struct JudgingHasher {
-        void token(std::uint32_t use, Value value, std::uint8_t* digest) const { hasher.token(use, value, digest); }
-        void lower_token(std::uint32_t use, Value value, std::uint8_t* digest) const {
-            hasher.lower_token(use, value, digest);
-        }
-        Hasher& hasher;
-    };
-    struct JudgingSide : CpuSide {
-        explicit JudgingSide(const CpuSide& side) : CpuSide(side) {}
-        JudgingHasher hasher() { return {CpuSide::hasher()}; }
-    };
-
     // The class of what the rules other than `suppress` write into its columns. In each of these columns, `suppress` is
     // the first rule.
     [[gnu::noinline, gnu::cold]] ClassDigest class_of(const BlockRecord& record) {
-        JudgingSide side(*this);
+        JudgingSide<State, kWithKeys> side(*this);
         RecordWriter writer(state_.combined, 0, {});
         for (const std::size_t number : state_.rules.rules.rules[*state_.rules.rules.suppress].columns) {
             const auto column = static_cast<std::uint32_t>(number);
@@ -303,6 +292,24 @@ private:
     State& state_;
     const Place place_;
     const std::size_t records_;
+};
+
+// The Side for finding the class of a record. It and its hasher are types of their own, so that the functions in
+// stage/record.h, and the operations, are compiled apart for them: with two callers, they would no longer be inlined
+// where values are written.
+struct JudgingHasher {
+    void token(std::uint32_t use, Value value, std::uint8_t* digest) const { hasher.token(use, value, digest); }
+    void lower_token(std::uint32_t use, Value value, std::uint8_t* digest) const {
+        hasher.lower_token(use, value, digest);
+    }
+
+    Hasher& hasher;
+};
+
+template <class State, bool kWithKeys>
+struct JudgingSide : CpuSide<State, kWithKeys> {
+    explicit JudgingSide(const CpuSide<State, kWithKeys>& side) : CpuSide<State, kWithKeys>(side) {}
+    JudgingHasher hasher() { return {CpuSide<State, kWithKeys>::hasher()}; }
 };
 
 // Whether the rule for a field leaves its value as it is. The column has rules.
