@@ -1,6 +1,6 @@
 // What stands for the values of a record: SipHash-2-4 with 128 bits (Aumasson and Bernstein, "SipHash: a fast
 // short-input PRF", 2012) under a key that is drawn for the run. For each value, the message has its size as a 64-bit
-// little-endian number, and the value without quotes and escapes. Whoever writes the input does not know the key, so
+// little-endian number, and the value without quotes and escapes. The author of an input does not know the key, so
 // two of n different combinations have the same digest with a probability of about n^2 / 2^129, whatever they are:
 // 2^-69 for a thousand million. Without the key, a digest says nothing about the values. HMAC-SHA-256 would do as well,
 // but it takes twice as long as everything else that counting does.

@@ -37,6 +37,7 @@
 //   room_of(size)                     the room that encode() needs for a value of `size` bytes
 //   write_key(record, part, sink)     writes a part that has a key, and keeps the result
 //   count(rule, RuleCounter), count_empty()       count as defined by RuleCounts and StageCounts
+//   count_tokens(rule, tokens)                    the same for RuleCounts::fewest_tokens; only if kIsCpu
 //   refuse_width(record), refuse_empty(record)    throw, or mark the page for the CPU
 //   refuse_reserved(record, field, value)         the same for a value that must not become a token
 //   refuse_value(record, begin)                   the same for the value of the field at `begin`, which the operation
