@@ -54,7 +54,7 @@ def _without_blanks(page: Page, table: pyarrow.Table, blanks: str) -> pyarrow.Ta
     if not pyarrow.compute.any(is_blank).as_py():
         return table
     quote = page.format.options["quote"]
-    if quote and quote in page.data[page.header_size :]:
+    if quote and quote in bytes(page.data[page.header_size :]):
         raise page.error("a record of blanks: whether it has quotes is not known here, and without them it is dropped")
     return table.filter(pyarrow.compute.invert(is_blank))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, overload
 
 from . import _arguments, _native
@@ -14,7 +14,10 @@ from ._pieces import Pieces, ValuePieces
 from ._types import Check, Dialect, Place, RaggedRecord
 
 if TYPE_CHECKING:
+    import pyarrow
     from typing_extensions import Buffer
+
+    from ._batches import Schema
 
 _PAGE_SIZE = 1 << 20
 
@@ -277,6 +280,49 @@ class File:
         return Columns(
             self, (wanted, texts, ring, not binary, bool(empty_is_null), bool(missing_is_null), size, _span)
         )
+
+    def batches(
+        self,
+        columns: Sequence[str | int] | None = None,
+        schema: Schema | None = None,
+        nulls: Sequence[str] = (),
+        batch_size: int | None = None,
+        *,
+        missing_is_null: bool = False,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """The records as Arrow record batches, with one row for each record that is not empty. Needs pyarrow.
+
+        columns: the names of columns, or their numbers from 0, in this order; all of them by default. With an empty
+            list, the batches have rows but no columns.
+        schema: the types of columns, by name or number: a dict of Arrow's types, their names such as ``"int64"``,
+            ``"date32"`` and ``"timestamp[us]"``, or Python's int, float, bool, str, date and datetime; or a
+            ``pyarrow.Schema``. All others are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1``
+            or ``0``, in any case. A date is ``2024-12-31``, and a timestamp may add ``T`` or a blank, the time, and,
+            if the type has a time zone, ``Z`` or an offset.
+        nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of strings, and
+            in those if ``""`` is listed.
+        batch_size: the most rows in a batch. Without it, a batch has the records of about 1 MiB.
+        missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
+            out. Otherwise every record must have as many fields as the header.
+
+        Raises InputError, with the byte and the record, for a value that is not one of its type, a record with a
+        different number of fields, and bytes that are not UTF-8 in the columns that are delivered.
+        """
+        return self._batches(columns, schema, nulls, batch_size, missing_is_null, None)
+
+    def _batches(
+        self,
+        columns: Sequence[str | int] | None,
+        schema: Schema | None,
+        nulls: Sequence[str],
+        batch_size: int | None,
+        missing_is_null: bool,
+        span: list[int] | None,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        from . import _batches
+
+        request = _batches.Request.of(self._native.names(), columns, schema, nulls, missing_is_null, batch_size)
+        return _batches.batches(self, request, span)
 
     def _numbers_of(self, columns: Sequence[str | int]) -> list[int]:
         """The numbers of the columns, from 0."""

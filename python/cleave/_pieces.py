@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from . import _native
 
 if TYPE_CHECKING:
+    import pyarrow
+
+    from ._batches import Schema
     from ._file import Columns, File
 
 _Piece = TypeVar("_Piece", bound="_AnyPiece")
@@ -83,6 +86,19 @@ class Piece(_AnyPiece):
     def select(self, *columns: str | int, **options: Any) -> Columns:
         """Like ``File.select``, for the records of this piece."""
         return self._file.select(*columns, **options, _span=[self._start, self._length, self._first_record - 1])
+
+    def batches(
+        self,
+        columns: Sequence[str | int] | None = None,
+        schema: Schema | None = None,
+        nulls: Sequence[str] = (),
+        batch_size: int | None = None,
+        *,
+        missing_is_null: bool = False,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Like ``File.batches``, for the records of this piece."""
+        span = [self._start, self._length, self._first_record - 1]
+        return self._file._batches(columns, schema, nulls, batch_size, missing_is_null, span)
 
     def __repr__(self) -> str:
         end = self._start + self._length

@@ -54,56 +54,26 @@ def read_csv(
     """
     if page_size < 1:
         raise UsageError("page_size: at least 1")
-    paths = _expand(urlpath, storage_options)
-    plans = [
-        ranges.plan(
-            path,
-            blocksize=int(dask.utils.parse_bytes(blocksize)),
-            header=header,
-            map=_map_by_tasks,
-            storage_options=storage_options,
-            dialect=dialect,
-            delimiter=delimiter,
-        )
-        for path in paths
-    ]
-    for path, plan in zip(paths, plans):
-        if not plan.names:
-            raise InputError(f"{path}: there are no columns")
-        if plan.names != plans[0].names:
-            raise InputError(f"{path}: the columns are not those of {paths[0]}")
-        if len(plan.names) == 1 and not plan.names[0].strip(" \t"):
-            raise InputError(f"{path}: the header is a line of blanks")
-    if len({*plans[0].names, ""}) != len(plans[0].names) + 1:
-        raise InputError(f"{paths[0]}: a column has no name, or the name of another one")
-    empty = pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in plans[0].names})
-    pieces = [piece for plan in plans for piece in plan.pieces]
-    return dask.dataframe.from_map(_read, pieces, page_size=page_size, meta=_frame(empty), label="cleave-read-csv")
-
-
-def _expand(urlpath: Any, storage_options: Mapping[str, Any] | None) -> list[str]:
-    import fsspec
-
-    paths = [urlpath] if isinstance(urlpath, (str, os.PathLike)) else list(urlpath)
-    expanded = []
-    for path in [os.fspath(one) for one in paths]:
-        if not _is_pattern(path):
-            expanded.append(path)
-            continue
-        system, inner = fsspec.core.url_to_fs(path, **(storage_options or {}))
-        found = sorted(system.glob(inner))
-        if found:
-            expanded += [system.unstrip_protocol(one) if "://" in path else one for one in found]
-        elif system.exists(inner):
-            expanded.append(path)
-    if not expanded:
-        raise FileNotFoundError(f"there is no file {urlpath}")
-    return expanded
-
-
-def _is_pattern(path: str) -> bool:
-    # In a web URL, "?" begins a query.
-    return any(letter in path for letter in ("*[" if path.startswith(("http://", "https://")) else "*?["))
+    plan = ranges.plan(
+        urlpath,
+        blocksize=int(dask.utils.parse_bytes(blocksize)),
+        header=header,
+        map=_map_by_tasks,
+        storage_options=storage_options,
+        dialect=dialect,
+        delimiter=delimiter,
+    )
+    first = plan.sources[0].path
+    used = {piece.path for piece in plan.pieces}
+    for source in plan.sources:
+        if source.path not in used:
+            raise InputError(f"{source.path}: there are no columns")
+    if len(plan.names) == 1 and not plan.names[0].strip(" \t"):
+        raise InputError(f"{first}: the header is a line of blanks")
+    if len({*plan.names, ""}) != len(plan.names) + 1:
+        raise InputError(f"{first}: a column has no name, or the name of another one")
+    empty = pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in plan.names})
+    return dask.dataframe.from_map(_read, plan.pieces, page_size=page_size, meta=_frame(empty), label="cleave-read-csv")
 
 
 def _map_by_tasks(function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> Sequence[Any]:

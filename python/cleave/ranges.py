@@ -13,25 +13,52 @@ version of the input is part of the piece: a different version causes an error b
 
 from __future__ import annotations
 
-import contextlib
+import bisect
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 import cleave
 
 from . import _native
-from ._errors import InputChangedError, InputError, UsageError
+from ._errors import InputError, UsageError
+from ._pages import HEAD_SIZE, Format, Page
+from ._sources import Reader, Source, expand
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ._batches import Schema
+
+__all__ = [
+    "BLOCK_SIZE",
+    "BOM",
+    "LEAST_RANGE_SIZE",
+    "MOST_PIECES",
+    "PAGE_SIZE",
+    "SPARE_RANGES",
+    "Format",
+    "Map",
+    "Page",
+    "Piece",
+    "Plan",
+    "Range",
+    "Ranges",
+    "Reader",
+    "Source",
+    "plan",
+    "scan_by_threads",
+    "scan_range",
+]
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark, which is not part of the first record."""
-HEAD_SIZE = 64 << 10
-"""How many bytes are examined to find the dialect."""
 BLOCK_SIZE = 64 << 20
 """The size of a piece in bytes, if neither the number nor the size of pieces is given."""
 PAGE_SIZE = 8 << 20
@@ -39,272 +66,8 @@ PAGE_SIZE = 8 << 20
 LEAST_RANGE_SIZE = 64 << 10
 """The least number of bytes that a worker summarises; ranges are smaller only if there are at most SPARE_RANGES."""
 SPARE_RANGES = 1024
-
-
-_GZIP = b"\x1f\x8b"
-
-# A version of an input: the first of these that the file system reports. A size alone is not a version.
-_VERSION_KEYS = (
-    *("ETag", "etag", "md5Hash", "content_md5"),
-    *("mtime", "LastModified", "last_modified", "updated", "modified"),
-)
-
-
-@dataclass(frozen=True)
-class Source:
-    """One version of an input: a local path, or any path that fsspec knows, such as ``s3://bucket/key``."""
-
-    path: str
-    size: int
-    version: str
-    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may contain secrets
-    is_gzip: bool = False
-    """Whether it is a local gzip file with an index. The size and all ranges then refer to the decoded bytes."""
-
-    @staticmethod
-    def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
-        """The present version of the input. Raises what the file system raises if the input does not exist, and
-        UsageError for a local path without ranges: one that is not a regular file, such as a pipe, or a gzip file without
-        an index."""
-        text = os.fspath(path)
-        options = dict(storage_options or {})
-        if _is_local(text) and not _is_regular(_local(text)):
-            raise UsageError(f"{text}: it is no plain file")
-        is_gzip = _is_local(text) and _is_gzip(_local(text))
-        size, version = _present(text, options, is_gzip)
-        return Source(text, size, version, options, is_gzip)
-
-    def check(self) -> None:
-        """Raises InputChangedError unless the present version is this one."""
-        present = _present(self.path, self.storage_options, self.is_gzip)
-        if present != (self.size, self.version):
-            before, now = (f"{version}, {size} bytes" for size, version in ((self.size, self.version), present))
-            raise InputChangedError(f"{self.path}: the input changed: {before}, is {now} now")
-
-    @contextlib.contextmanager
-    def open(self) -> Iterator[Reader]:
-        """A reader for this version. Raises InputChangedError if the input has a different version now."""
-        if self.is_gzip:
-            file = _open_gzip(_local(self.path))
-            if _version_of_gzip(_local(self.path), file) != (self.size, self.version):
-                raise InputChangedError(f"{self.path}: the input changed")
-            yield Reader(self, file.read, lambda: None)  # which notices changes itself
-            return
-        if _is_local(self.path):
-            # O_NONBLOCK avoids waiting if a pipe has taken the place of the file.
-            descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            try:
-                self._check_descriptor(descriptor)
-                yield Reader(
-                    self,
-                    lambda start, size: _pread(descriptor, start, size),
-                    lambda: self._check_descriptor(descriptor),
-                )
-            finally:
-                os.close(descriptor)
-            return
-        system, inner = _system_of(self.path, self.storage_options)
-        with system.open(inner, "rb", cache_type="none") as file:
-            self.check()
-            # s3fs requests each range with If-Match and the ETag that the file had when it was opened.
-            is_conditional = type(system).__name__ == "S3FileSystem"
-            yield Reader(
-                self,
-                lambda start, size: _fetch(self.path, file, start, size),
-                (lambda: None) if is_conditional else self.check,
-            )
-        if is_conditional:  # for a store that ignores If-Match
-            self.check()
-
-    def _check_descriptor(self, descriptor: int) -> None:
-        if _stat_version(os.fstat(descriptor)) != (self.size, self.version):
-            raise InputChangedError(f"{self.path}: the input changed")
-
-
-class Reader:
-    """Reads ranges of a Source. For use by one thread."""
-
-    def __init__(self, source: Source, fetch: Callable[[int, int], bytes], check: Callable[[], None]) -> None:
-        self._source = source
-        self._fetch = fetch
-        self._check = check  # checks that the fetched bytes are from this version
-
-    @property
-    def size(self) -> int:
-        """The size of the input in bytes."""
-        return self._source.size
-
-    def read(self, start: int, size: int) -> bytes:
-        """Exactly ``size`` bytes from ``start``, of this version. Raises InputChangedError if the version is different,
-        OSError for fewer or more bytes, and what the file system raises."""
-        if start + size > self._source.size:
-            raise UsageError(f"bytes {start} to {start + size} of {self._source.size}")
-        if size == 0:
-            return b""
-        data = self._fetch(start, size)
-        if len(data) != size:
-            self._source.check()
-            raise OSError(f"{self._source.path}: {len(data)} bytes instead of {size} came from byte {start}")
-        self._check()
-        return data
-
-
-def _is_local(path: str) -> bool:
-    return "://" not in path or path.startswith("file:/")
-
-
-def _local(path: str) -> str:
-    """The path of a local file, given as a path, file:///PATH, file://localhost/PATH or, as Hadoop writes it,
-    file:/PATH."""
-    return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
-
-
-def _is_regular(path: str) -> bool:
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):
-        return False
-    if status.st_size > 0:
-        return True
-    with open(path, "rb") as file:  # files in /proc report size 0, too
-        return file.read(1) == b""
-
-
-def _is_gzip(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(2) == _GZIP
-
-
-def _open_gzip(path: str) -> _native.File:
-    """A gzip file, to be read by its index."""
-    # Any dialect will do, because only bytes are read.
-    file = cleave.open(path, delimiter=",", terminator="lf", threads=1)._native
-    if not file.is_gzip_by_index():
-        raise UsageError(f"{path} is compressed, and has no index by which ranges of it can be read: cleave index makes one")
-    return file
-
-
-def _version_of_gzip(path: str, file: _native.File) -> tuple[int, str]:
-    compressed_size, version = _stat_version(os.stat(path))
-    return file.size(), f"{version}, {compressed_size} bytes compressed"
-
-
-def _stat_version(status: os.stat_result) -> tuple[int, str]:
-    return status.st_size, f"mtime_ns:{status.st_mtime_ns}"
-
-
-def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    import fsspec
-
-    return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
-
-
-def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int, str]:
-    """The size and the version of what is at the path now."""
-    if is_gzip:
-        return _version_of_gzip(_local(path), _open_gzip(_local(path)))
-    if _is_local(path):
-        return _stat_version(os.stat(_local(path)))
-    system, inner = _system_of(path, options)
-    system.invalidate_cache()
-    about = system.info(inner)
-    for key in _VERSION_KEYS:
-        if about.get(key) is not None:
-            if about.get("size") is None:
-                break
-            return about["size"], f"{key}:{about[key]}"
-    raise UsageError(f"{path}: this file system tells no size, or no version: a change could not be noticed")
-
-
-def _pread(descriptor: int, start: int, size: int) -> bytes:
-    parts = []
-    while size > 0:
-        part = os.pread(descriptor, size, start)
-        if not part:
-            break
-        parts.append(part)
-        start, size = start + len(part), size - len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _fetch(path: str, file: Any, start: int, size: int) -> bytes:
-    file.seek(start)
-    try:
-        return file.read(size)  # type: ignore[no-any-return]
-    except OSError as error:
-        if type(error).__name__ == "FileExpired":  # from s3fs: If-Match did not match
-            raise InputChangedError(f"{path}: the input changed") from error
-        raise
-
-
-@dataclass(frozen=True)
-class Format:
-    """How to read an input. It is complete: nothing remains to be found from the data."""
-
-    options: Mapping[str, Any]  # for the dialect, as for cleave.open
-    has_header: bool = True
-    preamble: int = 0  # bytes of the input before its header; pages do not contain them
-
-    @staticmethod
-    def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
-        """Finds what the options leave open in the first HEAD_SIZE bytes of the input."""
-        if head.startswith((_GZIP, b"\x28\xb5\x2f\xfd")):
-            raise UsageError(f"{path} is compressed, and ranges of it cannot be read; of a local gzip file with an index, they can")
-        given = {name: value for name, value in options.items() if value is not None}
-        name = path.lower().removesuffix(".gz")
-        if "delimiter" not in given and "dialect" not in given and name.endswith((".tsv", ".tab")):
-            given["delimiter"] = "\t"
-        found = cleave.open(head, header=has_header, **given).dialect
-        for name in ("skip_lines", "comment"):
-            given.pop(name, None)
-        # quote and escape as bytes; b"" means that there is no such byte. Properties that only a preset can set are
-        # left to the preset.
-        settled = {
-            "delimiter": found.delimiter,
-            "quote": found.quote or b"",
-            "escape": found.escape or b"",
-            "quoting": found.quoting,
-            "terminator": found.terminator,
-            "escape_scope": found.escape_scope,
-        }
-        return Format({**given, **settled}, has_header, found.preamble)
-
-    def open(self, data: bytes | bytearray, header: bool = True, allow_open_quote: bool = False) -> cleave.File:
-        """Opens bytes of this format. The engine runs several tasks at once, so each uses a single thread."""
-        return cleave.open(memoryview(data), header=header, allow_open_quote=allow_open_quote, threads=1, **self.options)
-
-    def find_no_text(self, data: bytes) -> int | None:
-        """The index of the first byte that is not UTF-8. Delimiters, quotes and escapes may be any bytes."""
-        between = b"".join(self.options[name] for name in ("delimiter", "quote", "escape"))
-        try:
-            data.translate(bytes.maketrans(between, b"," * len(between))).decode()
-        except UnicodeDecodeError as error:
-            return error.start
-        return None
-
-
-@dataclass(frozen=True)
-class Page:
-    """Whole records, preceded by the header."""
-
-    data: bytes  # the header and the records
-    header_size: int
-    start: int  # where the first record starts in the input
-    format: Format
-
-    def open(self) -> cleave.File:
-        """The page as a file. Byte numbers in it count from the start of the page: see ``place``."""
-        return self.format.open(self.data, allow_open_quote=True)
-
-    def place(self, byte: int) -> int:
-        """The offset in the input of a byte of the page."""
-        return self.start + byte - self.header_size
-
-    def error(self, message: str, byte: int | None = None) -> InputError:
-        """An InputError about the page, or about one of its bytes."""
-        if byte is None:
-            last = self.start + len(self.data) - self.header_size
-            return InputError(f"{message} (in the records from byte {self.start} to {last})")
-        return InputError(message, self.place(byte))
+MOST_PIECES = 1_000_000
+"""The most pieces in a plan."""
 
 
 @dataclass(frozen=True)
@@ -317,77 +80,184 @@ class Piece:
     begin: Any  # cuts of a plan; None is the end of the input
     end: Any
     number: int
+    """From 0, in the plan."""
+    last_record: int
+    """The number of records in the input."""
+
+    @property
+    def path(self) -> str:
+        """The path or URL of the input."""
+        return self.source.path
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self.format.open(self.header).header or []
+
+    @property
+    def start(self) -> int:
+        """The offset of the first byte. This and the next three read what they need of the input: the start of a range,
+        once for all of them."""
+        return self._extent[0]
+
+    @property
+    def size(self) -> int:
+        """The size in bytes, without a header."""
+        return self._extent[1]
+
+    @property
+    def first_record(self) -> int:
+        """The number of the first record, from 1 after the header."""
+        return self._extent[2]
+
+    @property
+    def records(self) -> int:
+        """The number of records, also those that are empty."""
+        return self._extent[3]
+
+    @cached_property
+    def _extent(self) -> tuple[int, int, int, int]:
+        with self.source.open() as reader:
+            start, first = self._find(self.begin, reader)
+            end, past = self._find(self.end, reader)
+        return start, end - start, first, past - first
+
+    def _find(self, cut: Any, reader: Reader) -> tuple[int, int]:
+        """Where a cut is: the offset and the number of the record that starts there."""
+        if cut is None:
+            return self.source.size, self.last_record + 1
+        start, record = cut.find(reader.read)
+        # An invented header is not in the input.
+        if not self.format.has_header and start == 0 and reader.read(0, min(len(BOM), reader.size)) == BOM:
+            start = len(BOM)
+        return int(start), int(record)
+
+    def batches(
+        self,
+        columns: Sequence[str | int] | None = None,
+        schema: Schema | None = None,
+        nulls: Sequence[str] = (),
+        batch_size: int | None = None,
+        *,
+        missing_is_null: bool = False,
+        page_size: int = PAGE_SIZE,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """The records as Arrow record batches, with one row for each record that is not empty. Needs pyarrow.
+
+        columns: the names of columns, or their numbers from 0, in this order; all of them by default. With an empty
+            list, the batches have rows but no columns.
+        schema: the types of columns, by name or number: a dict of Arrow's types, their names such as ``"int64"``,
+            ``"date32"`` and ``"timestamp[us]"``, or Python's int, float, bool, str, date and datetime; or a
+            ``pyarrow.Schema``. All others are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1``
+            or ``0``, in any case. A date is ``2024-12-31``, and a timestamp may add ``T`` or a blank, the time, and,
+            if the type has a time zone, ``Z`` or an offset.
+        nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of strings, and
+            in those if ``""`` is listed.
+        batch_size: the most rows in a batch. Without it, a batch has the records of about 1 MiB.
+        missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
+            out. Otherwise every record must have as many fields as the header.
+        page_size: roughly how many bytes of the input are held at once.
+
+        Raises InputError, with the byte and the record in the input, for a value that is not one of its type, a record
+        with a different number of fields, and bytes that are not UTF-8 in the columns that are delivered.
+        """
+        from . import _batches
+
+        request = _batches.Request.of(self.names, columns, schema, nulls, missing_is_null, batch_size)
+        return self._batches(request, page_size)
+
+    def _batches(self, request: Any, page_size: int) -> Iterator[pyarrow.RecordBatch]:
+        for page in self.pages(page_size):
+            yield from page.batches(request)
 
     def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
         """The records in order, in pages of roughly ``page_size`` bytes. Each page has at least one record."""
         if page_size < 1:
             raise UsageError("page_size: at least 1")
+        header_size = len(self.header)
         with self.source.open() as reader:
-            start = _find(self.begin, reader, self.source)
-            # An invented header is not in the input.
-            if not self.format.has_header and start == 0 and reader.read(0, min(len(BOM), reader.size)) == BOM:
-                start = len(BOM)
-            end = _find(self.end, reader, self.source)
-            rest = b""
+            start, record = self._find(self.begin, reader)
+            end, _ = self._find(self.end, reader)
+            rest: bytes | memoryview = b""
             while start < end:
                 fetched = start + len(rest)
-                data = rest + reader.read(fetched, min(max(page_size, len(rest)), end - fetched))
-                size = len(data) if start + len(data) == end else self._size_of_records(data)
+                more = reader.read(fetched, min(max(page_size, len(rest)), end - fetched))
+                data = memoryview(b"".join((self.header, rest, more)))
+                is_last = start + len(data) - header_size == end
+                page = Page(data, header_size, start, record, self.format)
+                size, records = (len(data) - header_size, 0) if is_last else _whole_records(page)
                 if size > 0:
-                    yield Page(self.header + data[:size], len(self.header), start, self.format)
-                start, rest = start + size, data[size:]
-
-    def _size_of_records(self, data: bytes) -> int:
-        """The size of the whole records at the start of ``data``, except for the last one, which may continue after
-        it."""
-        file = self.format.open(self.header + data, allow_open_quote=True)
-        records = file.records
-        if records < 2:
-            return 0
-        return int(file.split(records=records - 1).starts[1]) - len(self.header)
+                    yield Page(data[: header_size + size], header_size, start, record, self.format)
+                start, record, rest = start + size, record + records, data[header_size + size :]
 
 
-def _find(cut: Any, reader: Reader, source: Source) -> int:
-    return source.size if cut is None else int(cut.find(reader.read)[0])
+def _whole_records(page: Page) -> tuple[int, int]:
+    """The size and the number of the whole records in a page, except for the last one, which may continue after it."""
+    file = page.open()
+    records = file.records
+    if records < 2:
+        return 0, 0
+    return int(file.split(records=records - 1).starts[1]) - page.header_size, records - 1
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where the pieces of an input are."""
+    """Where the pieces of the inputs are."""
 
     names: list[str]
+    """The names of the columns, which are the same in all inputs. Empty if there are none in any."""
     pieces: list[Piece]
-    line_break: bytes
-    """The first line break of the input, quoted or not. LF if the input has no line break."""
+    """In the order of the inputs. An input without columns has none."""
+    sources: list[Source]
+    """The inputs."""
+    records: int
+    """The number of records, also those that are empty, not counting headers."""
+
+    @property
+    def size(self) -> int:
+        """The size of the inputs in bytes."""
+        return sum(source.size for source in self.sources)
 
     def text(self) -> str:
         """The plan as JSON, without storage options."""
-        about: dict[str, Any] = {"names": self.names, "line_break": self.line_break.decode()}
-        if self.pieces:
-            first = self.pieces[0]
-            source = first.source
-            about["source"] = {"path": source.path, "size": source.size, "version": source.version, "is_gzip": source.is_gzip}
-            about["options"] = {name: _text(value) for name, value in first.format.options.items()}
-            about["has_header"] = first.format.has_header
-            about["header"] = _text(first.header)
-            about["cuts"] = [piece.begin._native.__getstate__() for piece in self.pieces]
-        return json.dumps(about)
+        pieces: dict[int, list[Piece]] = {id(source): [] for source in self.sources}
+        for piece in self.pieces:
+            pieces[id(piece.source)].append(piece)
+        inputs = [_about(source, pieces[id(source)]) for source in self.sources]
+        return json.dumps({"names": self.names, "records": self.records, "inputs": inputs})
 
     @staticmethod
     def of_text(text: str, storage_options: Mapping[str, Any]) -> Plan:
         """The plan that the text contains. Raises UsageError if it is not a plan."""
+        pieces: list[Piece] = []
         try:
             about = json.loads(text)
-            names, line_break = about["names"], about["line_break"].encode()
-            if "cuts" not in about:
-                return Plan(names, [], line_break)
-            source = Source(**about["source"], storage_options=storage_options)
-            options = {name: _of_text(name, value) for name, value in about["options"].items()}
-            form, header = Format(options, about["has_header"]), about["header"].encode("latin-1")
-            cuts = [_cut_of_text(cut) for cut in about["cuts"]]
+            sources = [Source(**one["source"], storage_options=storage_options) for one in about["inputs"]]
+            for source, one in zip(sources, about["inputs"]):
+                if "cuts" in one:
+                    options = {name: _of_text(name, value) for name, value in one["options"].items()}
+                    form = Format(options, one["has_header"], line_break=one["line_break"].encode())
+                    cuts = [_cut_of_text(cut) for cut in one["cuts"]]
+                    header = one["header"].encode("latin-1")
+                    pieces += _pieces(source, form, header, cuts, one["records"], len(pieces))
+            return Plan(about["names"], pieces, sources, about["records"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"this is no plan: {error}") from error
-        return Plan(names, _pieces(source, form, header, cuts), line_break)
+
+
+def _about(source: Source, pieces: list[Piece]) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "source": {"path": source.path, "size": source.size, "version": source.version, "is_gzip": source.is_gzip}
+    }
+    if pieces:
+        first = pieces[0]
+        about["options"] = {name: _text(value) for name, value in first.format.options.items()}
+        about["has_header"] = first.format.has_header
+        about["line_break"] = first.format.line_break.decode()
+        about["header"] = _text(first.header)
+        about["records"] = first.last_record
+        about["cuts"] = [piece.begin._native.__getstate__() for piece in pieces]
+    return about
 
 
 def _text(value: str | bytes) -> str:
@@ -408,6 +278,8 @@ def _cut_of_text(text: str) -> cleave.Cut:
 class Range:
     """Bytes of an input to be summarised."""
 
+    input: int
+    """The number of the input in the plan."""
     source: Source
     format: Format
     begin: int
@@ -416,38 +288,45 @@ class Range:
 
 
 class Ranges(Sequence[Range]):
-    """The ranges of an input, one for each piece. Small, whatever their number."""
+    """The ranges of the inputs, one for each piece. Small, whatever their number."""
 
-    def __init__(self, source: Source, form: Format, count: int) -> None:
-        self._source = source
-        self._format = form
+    def __init__(self, inputs: Sequence[tuple[Source, Format, int]]) -> None:
+        """The inputs, each with the number of its pieces."""
+        self._inputs = list(inputs)
         # Each summary takes a few KiB, and at the end all of them are in memory.
-        most = max(-(-source.size // LEAST_RANGE_SIZE), SPARE_RANGES)
-        self._count = min(count, source.size, most)
+        counts = [
+            min(count, source.size, max(-(-source.size // LEAST_RANGE_SIZE), SPARE_RANGES))
+            for source, _, count in self._inputs
+        ]
+        self._ends = list(accumulate(counts))
 
     def __len__(self) -> int:
-        return self._count
+        return self._ends[-1] if self._ends else 0
 
     def __getitem__(self, number: int) -> Range:  # type: ignore[override]
-        if not 0 <= number < self._count:
+        if not 0 <= number < len(self):
             raise IndexError("there is no such range")
-        size = self._source.size
-        return Range(self._source, self._format, size * number // self._count, size * (number + 1) // self._count)
+        one = bisect.bisect_right(self._ends, number)
+        first = self._ends[one - 1] if one > 0 else 0
+        source, form, _ = self._inputs[one]
+        count, at = self._ends[one] - first, number - first
+        return Range(one, source, form, source.size * at // count, source.size * (at + 1) // count)
 
 
 Map = Callable[[Callable[[Range], Any], Ranges], Iterable[Any]]
 """Applies a function to each range with the workers of an engine; the results may come in any order."""
 
 
-def scan_range(part: Range) -> Any:
-    """The summary of a range. Reads only the range's own bytes."""
+def scan_range(part: Range) -> tuple[int, cleave.Summary]:
+    """The number of the range's input, and the summary of the range. Reads only the range's own bytes."""
     total = None
     with part.source.open() as reader:
         for start in range(part.begin, part.end, part.page_size):
             data = reader.read(start, min(part.page_size, part.end - start))
             summary = cleave.scan(data, start, preamble=part.format.preamble, **part.format.options)
             total = summary if total is None else total + summary
-    return total
+    assert total is not None  # a range has at least one byte
+    return part.input, total
 
 
 def scan_by_threads(function: Callable[[Range], Any], ranges: Ranges) -> list[Any]:
@@ -457,7 +336,7 @@ def scan_by_threads(function: Callable[[Range], Any], ranges: Ranges) -> list[An
 
 
 def plan(
-    path: str | os.PathLike[str],
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     pieces: int | None = None,
     blocksize: int | None = None,
@@ -466,34 +345,65 @@ def plan(
     storage_options: Mapping[str, Any] | None = None,
     **dialect: Any,
 ) -> Plan:
-    """Plans how workers read an input: ``map`` summarises its ranges, and this function folds the summaries.
+    """Plans how workers read inputs: ``map`` summarises ranges of them, and this function folds the summaries.
 
-    pieces: the number of pieces, of nearly equal bytes, like ``n`` in ``File.split``; or
-    blocksize: roughly how many bytes each of them has; 64 MiB if neither is given. A piece can be empty if a record is
-        longer than a piece.
-    dialect: options of ``cleave.open``. Anything they leave open is found once, from the first 64 KiB.
+    paths: a path or URL, a list of them, a pattern with ``*``, ``?``, ``[...]`` or ``**``, or a folder, which stands for
+        the files in it. All inputs must have the same columns; one without a byte is left out.
+    pieces: the number of pieces of nearly equal bytes, like ``n`` in ``File.split``; several inputs have their share of
+        them, at least one each; or
+    blocksize: roughly how many bytes each piece has; 64 MiB if neither is given. A piece can be empty if a record is
+        longer than a piece. More than 1,000,000 pieces raise UsageError.
+    header: whether each input has a header. Otherwise the columns are named ``_c0``, ``_c1`` and so on, and there are as
+        many as the first record has fields.
+    dialect: options of ``cleave.open``. Anything they leave open is found once for each input, from the first 64 KiB.
 
-    Raises InputError if a quote is open at the end of the input, or the header is not UTF-8.
+    Raises InputError if a quote is open at the end of an input, a header is not UTF-8, or the columns differ.
     """
     if pieces is not None and blocksize is not None:
         raise UsageError("pieces and blocksize cannot be used together")
-    source = Source.of(path, storage_options)
+    options = dict(storage_options or {})
+    with ThreadPoolExecutor(_OPEN_AT_ONCE) as pool:
+        sources = list(pool.map(lambda path: Source.of(path, options), expand(paths, options)))
+        heads = list(pool.map(_head_of, sources))
+    used = [(source, Format.settle(source.path, head, header, dialect)) for source, head in zip(sources, heads) if head]
+    counts = _counts([source.size for source, _ in used], pieces, blocksize)
+    inputs = [(source, form, count) for (source, form), count in zip(used, counts)]
+    summaries: list[list[cleave.Summary]] = [[] for _ in inputs]
+    for number, summary in map(scan_range, Ranges(inputs)):
+        summaries[number].append(summary)
+    plans = [_plan_of(*one, found) for one, found in zip(inputs, summaries)]
+    return _joined(plans, sources)
+
+
+_OPEN_AT_ONCE = 16
+
+
+def _head_of(source: Source) -> bytes:
     with source.open() as reader:
-        head = reader.read(0, min(HEAD_SIZE, source.size))
-    if not head:
-        return Plan([], [], b"\n")
-    form = Format.settle(source.path, head, header, dialect)
+        return reader.read(0, min(HEAD_SIZE, source.size))
+
+
+def _counts(sizes: Sequence[int], pieces: int | None, blocksize: int | None) -> list[int]:
+    """How many pieces each input has."""
     if pieces is None:
         size = BLOCK_SIZE if blocksize is None else blocksize
         if size < 1:
             raise UsageError("blocksize: at least 1")
-        pieces = max(1, -(-source.size // size))
-    if pieces < 1:
-        raise UsageError("pieces: at least 1")
-    summaries = map(scan_range, Ranges(source, form, pieces))
-    found = cleave.plan(summaries, n=pieces, input_size=source.size, header=header)
+        counts = [max(1, -(-one // size)) for one in sizes]
+    else:
+        if pieces < 1:
+            raise UsageError("pieces: at least 1")
+        counts = [max(1, pieces * one // sum(sizes)) for one in sizes]
+    if sum(counts) > MOST_PIECES:
+        raise UsageError(f"{sum(counts)} pieces; at most {MOST_PIECES} are possible")
+    return counts
+
+
+def _plan_of(source: Source, form: Format, count: int, summaries: list[cleave.Summary]) -> Plan:
+    """The plan of one input."""
+    found = cleave.plan(summaries, n=count, input_size=source.size, header=form.has_header)
     with source.open() as reader:
-        if header:
+        if form.has_header:
             first = reader.read(form.preamble, found.header_size - form.preamble)
             line_break = _first_line_break(first)
         else:
@@ -501,13 +411,31 @@ def plan(
     fault = form.find_no_text(first)
     if fault is not None:
         raise InputError(f"{source.path}: bytes that are not UTF-8", fault, 0)
+    form = replace(form, line_break=line_break)
     names = form.open(first).header or []
-    return Plan(names, _pieces(source, form, first, found.cuts), line_break)
+    cuts = found.cuts if names else []
+    return Plan(names, _pieces(source, form, first, cuts, found.records), [source], found.records)
 
 
-def _pieces(source: Source, form: Format, header: bytes, cuts: list[Any]) -> list[Piece]:
+def _joined(plans: list[Plan], sources: list[Source]) -> Plan:
+    """The plan of all inputs. Those without columns, such as empty ones, have no records either."""
+    named = [plan for plan in plans if plan.names]
+    for plan in named:
+        if plan.names != named[0].names:
+            raise InputError(f"{plan.sources[0].path}: the columns are not those of {named[0].sources[0].path}")
+    pieces = [piece for plan in named for piece in plan.pieces]
+    numbered = [replace(piece, number=number) for number, piece in enumerate(pieces)]
+    return Plan(named[0].names if named else [], numbered, sources, sum(plan.records for plan in named))
+
+
+def _pieces(
+    source: Source, form: Format, header: bytes, cuts: list[Any], records: int, first_number: int = 0
+) -> list[Piece]:
     ends = zip(cuts, [*cuts[1:], None])
-    return [Piece(source, form, header, begin, end, number) for number, (begin, end) in enumerate(ends)]
+    return [
+        Piece(source, form, header, begin, end, number, records)
+        for number, (begin, end) in enumerate(ends, first_number)
+    ]
 
 
 def _first_line_break(data: bytes) -> bytes:

@@ -113,7 +113,7 @@ class _Partition(InputPartition):
 class _CleaveReader(DataSourceReader):
     def __init__(self, plan: ranges.Plan, names: list[str], page_size: int) -> None:
         self._partitions = [_Partition(piece) for piece in plan.pieces]
-        self._line_break = plan.line_break
+        self._line_break = _line_break_of(plan)
         self._names = names
         self._page_size = page_size
 
@@ -138,13 +138,13 @@ def _check_header(plan: ranges.Plan) -> None:
     quoted or not, as the line end."""
     if not plan.pieces:
         return
-    form, header = plan.pieces[0].format, plan.pieces[0].header
+    form, header, line_break = plan.pieces[0].format, plan.pieces[0].header, _line_break_of(plan)
     if form.preamble > 0:
         raise InputError(f"the first {form.preamble} bytes are before the header, and Spark reads them as records")
-    if (plan.line_break == b"\r") != (form.options["terminator"] == "cr"):
-        raise InputError(f"the first line break, {plan.line_break!r}, is not how lines end")
+    if (line_break == b"\r") != (form.options["terminator"] == "cr"):
+        raise InputError(f"the first line break, {line_break!r}, is not how lines end")
     if form.has_header:
-        _check(ranges.Page(header, len(header), len(header), form), plan.line_break)
+        _check(ranges.Page(memoryview(header), len(header), len(header), 1, form), line_break)
 
 
 def _check(page: ranges.Page, line_break: bytes) -> None:
@@ -172,9 +172,13 @@ def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
     return pyarrow.Table.from_arrays(columns, names=table.column_names)
 
 
+def _line_break_of(plan: ranges.Plan) -> bytes:
+    return plan.pieces[0].format.line_break if plan.pieces else b"\n"
+
+
 def _names(plan: ranges.Plan) -> list[str]:
     """The column names that Spark derives from the header, if it ignores case."""
-    names = [name.replace(plan.line_break.decode(), "\n") for name in plan.names]
+    names = [name.replace(_line_break_of(plan).decode(), "\n") for name in plan.names]
     lower = [name.lower() for name in names]
     return [
         f"_c{number}" if not name else f"{name}{number}" if lower.count(lower[number]) > 1 else name

@@ -14,27 +14,6 @@ from cleave import ranges
 pytest.importorskip("pyarrow")
 
 
-def test_patterns(tmp_path: Path) -> None:
-    dask = pytest.importorskip("cleave.dask")
-    for name in ("a1.csv", "a2.csv", "b1.csv", "b[1].csv", "c[9].csv", "d?.csv"):
-        (tmp_path / name).write_bytes(b"k,v\n1,2\n")
-
-    def expanded(pattern: str) -> list[str]:
-        return [Path(path).name for path in dask._expand(f"{tmp_path}/{pattern}", None)]
-
-    assert expanded("a*.csv") == expanded("a?.csv") == expanded("a[12].csv") == ["a1.csv", "a2.csv"]
-    assert expanded("[ab]1.csv") == ["a1.csv", "b1.csv"]
-    assert expanded("b[1].csv") == ["b1.csv"]
-    assert expanded("c[9].csv") == ["c[9].csv"]  # a file whose name the pattern does not match
-    assert expanded("d?.csv") == ["d?.csv"]
-    for url in (f"file://{tmp_path}/a?.csv", f"file:{tmp_path}/a?.csv"):
-        assert [Path(path).name for path in dask._expand(url, None)] == ["a1.csv", "a2.csv"]
-    with pytest.raises(FileNotFoundError):
-        expanded("x?.csv")
-    assert dask._expand("https://host/in.csv?key=1", None) == ["https://host/in.csv?key=1"]
-    assert len(dask.read_csv(f"{tmp_path}/a?.csv").compute(scheduler="synchronous")) == 2
-
-
 def test_a_fault_has_its_place_in_the_file(tmp_path: Path) -> None:
     from cleave._arrow import table_of
 

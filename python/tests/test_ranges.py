@@ -15,6 +15,7 @@ from conftest import make_csv, rows_of
 
 import cleave
 from cleave import ranges
+from cleave._sources import expand
 
 COMMA: dict[str, Any] = {"delimiter": ",", "terminator": "lf"}
 BOM = b"\xef\xbb\xbf"
@@ -174,7 +175,7 @@ def test_pieces_are_the_whole_file(file: Path, small: bytes, pieces: int, page_s
     plan = ranges.plan(file, pieces=pieces, map=one_thread)
     assert plan.names == rows_of(small)[0]
     assert len(plan.pieces) == pieces
-    assert plan.line_break == b"\n"
+    assert plan.pieces[0].format.line_break == b"\n"
     header = small.index(b"\n") + 1
     assert records_of(plan, page_size) == small[header:]
 
@@ -186,7 +187,7 @@ def test_pages_are_whole_records(file: Path, small: bytes) -> None:
         for page in piece.pages(200):
             assert page.data[page.header_size :] == small[page.start :][: len(page.data) - page.header_size]
             assert page.place(page.header_size) == page.start
-            found += rows_of(page.data)[1:]
+            found += rows_of(bytes(page.data))[1:]
     assert found == rows[1:]
 
 
@@ -234,7 +235,7 @@ def test_more_pieces_than_the_file_can_hold(file: Path) -> None:
         return [function(part) for part in parts]
 
     for pieces in (65_537, 10**6, 10**12):
-        with pytest.raises(cleave.UsageError, match="too many for 300 records"):
+        with pytest.raises(cleave.UsageError, match="too many for 300 records|at most 1000000"):
             ranges.plan(file, pieces=pieces, map=count)
         with pytest.raises(cleave.UsageError):
             cleave.plan(summaries_of(file.read_bytes(), 5000), input_size=file.stat().st_size, n=pieces)
@@ -256,12 +257,84 @@ def test_bad_options(file: Path) -> None:
         next(ranges.plan(file).pieces[0].pages(0))
 
 
+def test_patterns_and_folders(tmp_path: Path) -> None:
+    for name in ("a1.csv", "a2.csv", "b1.csv", "b[1].csv", "c[9].csv", "d?.csv", "a1.csv.cleave", "_done", ".hidden"):
+        (tmp_path / name).write_bytes(b"k,v\n1,2\n")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a3.csv").write_bytes(b"k,v\n3,4\n")
+
+    def expanded(*patterns: str) -> list[str]:
+        return [os.path.relpath(path, tmp_path) for path in expand([f"{tmp_path}/{one}" for one in patterns], {})]
+
+    assert expanded("a*.csv") == expanded("a?.csv") == expanded("a[12].csv") == expanded("a*") == ["a1.csv", "a2.csv"]
+    assert expanded("a*.cleave") == ["a1.csv.cleave"]
+    assert expanded("[ab]1.csv") == ["a1.csv", "b1.csv"]
+    assert expanded("b[1].csv") == ["b1.csv"]
+    assert expanded("c[9].csv", "d?.csv") == ["c[9].csv", "d?.csv"]  # names that the patterns do not match
+    assert expanded("**/a*.csv") == ["a1.csv", "a2.csv", "in/a3.csv"]
+    assert expanded("in") == ["in/a3.csv"]
+    assert expanded("in", "") == ["in/a3.csv", "a1.csv", "a2.csv", "b1.csv", "b[1].csv", "c[9].csv", "d?.csv"]
+    for url in (f"file://{tmp_path}/a?.csv", f"file:{tmp_path}/a?.csv"):
+        assert [Path(path).name for path in expand(url, {})] == ["a1.csv", "a2.csv"]
+    assert expand("https://host/in.csv?key=1", {}) == ["https://host/in.csv?key=1"]
+    assert [piece.path for piece in ranges.plan(tmp_path / "in").pieces] == [str(tmp_path / "in" / "a3.csv")]
+    with pytest.raises(FileNotFoundError):
+        ranges.plan(f"{tmp_path}/x?.csv")
+    with pytest.raises(FileNotFoundError):
+        ranges.plan([])
+    with pytest.raises(TypeError, match="a path: a str, and not bytes"):
+        ranges.plan(b"in.csv")  # type: ignore[arg-type]
+
+
+def test_patterns_of_a_store(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    for name in ("a1.csv", "a2.csv", "_done", "deep/a3.csv"):
+        system.pipe(f"/{tmp_path.name}/{name}", b"k,v\n1,2\n")
+    base = f"memory://{tmp_path.name}"
+    names = [path.rpartition("/")[2] for path in expand([f"{base}/a?.csv", f"{base}/", f"{base}/**/a3.csv"], {})]
+    assert names == ["a1.csv", "a2.csv", "a1.csv", "a2.csv", "a3.csv"]
+
+
+def test_several_inputs(tmp_path: Path, small: bytes) -> None:
+    header = small[: small.index(b"\n") + 1]
+    names = ["a.csv", "b.csv", "empty.csv", "header.csv", "last.csv"]
+    for name, data in zip(names, (small, small * 1, b"", header, header + b"1,2,3,4")):
+        (tmp_path / name).write_bytes(data)
+    plan = ranges.plan(tmp_path, pieces=8, map=one_thread)
+    assert [source.path for source in plan.sources] == [str(tmp_path / name) for name in names]
+    assert plan.size == sum(os.path.getsize(tmp_path / name) for name in names)
+    assert plan.records == 601 == sum(piece.records for piece in plan.pieces)
+    assert [piece.number for piece in plan.pieces] == list(range(len(plan.pieces)))
+    assert {Path(piece.path).name for piece in plan.pieces} == {"a.csv", "b.csv", "header.csv", "last.csv"}
+    assert 8 <= len(plan.pieces) <= 8 + len(names)
+    again = ranges.Plan.of_text(plan.text(), {})
+    assert records_of(again, 1000) == records_of(plan, 1000) == (small[len(header) :]) * 2 + b"1,2,3,4"
+    (tmp_path / "z.csv").write_bytes(b"id,other\n")
+    with pytest.raises(cleave.InputError, match="z.csv: the columns are not those of .*a.csv"):
+        ranges.plan(tmp_path)
+
+
+def test_where_a_piece_is(file: Path, small: bytes) -> None:
+    for piece in ranges.plan(file, pieces=7).pieces:
+        pages = list(piece.pages(500))
+        data = b"".join(page.data[page.header_size :] for page in pages)
+        assert small[piece.start :][: piece.size] == data
+        assert (piece.path, piece.names) == (str(file), rows_of(small)[0])
+        assert piece.records == len(rows_of(data))
+        assert piece.first_record == len(rows_of(small[: piece.start]))
+        for page in pages:
+            assert page.first_record == len(rows_of(small[: page.start]))
+
+
 def test_what_is_no_plain_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path in (str(pipe), str(tmp_path), "/proc/cpuinfo", "/dev/null"):
+    for path in (str(pipe), "/proc/cpuinfo", "/dev/null"):
         with pytest.raises(cleave.UsageError):
             ranges.plan(path)
+    with pytest.raises(FileNotFoundError):
+        ranges.plan(tmp_path)
 
 
 def test_a_file_that_changes_before_a_piece_is_read(file: Path, small: bytes) -> None:
@@ -286,7 +359,7 @@ def test_a_file_that_changes_between_pages(file: Path, small: bytes) -> None:
 
 def test_secrets_are_not_shown() -> None:
     source = ranges.Source("s3://bucket/key", 1, "ETag:x", {"secret": "hush"})
-    piece = ranges.Piece(source, ranges.Format({}), b"a\n", None, None, 0)
+    piece = ranges.Piece(source, ranges.Format({}), b"a\n", None, None, 0, 1)
     assert "hush" not in repr(source) + str(piece)
     assert pickle.loads(pickle.dumps(source)).storage_options == {"secret": "hush"}
 
@@ -299,7 +372,7 @@ def test_plan_as_text(tmp_path: Path, small: bytes) -> None:
         text = plan.text()
         assert "hush" not in text
         again = ranges.Plan.of_text(text, {"secret": "hush"})
-        assert (again.names, again.line_break) == (plan.names, plan.line_break)
+        assert (again.names, again.records, again.sources) == (plan.names, plan.records, plan.sources)
         assert [piece.source for piece in again.pieces] == [piece.source for piece in plan.pieces]
         assert [piece.format for piece in again.pieces] == [piece.format for piece in plan.pieces]
         assert [piece.number for piece in again.pieces] == [0, 1, 2, 3]
@@ -309,7 +382,7 @@ def test_plan_as_text(tmp_path: Path, small: bytes) -> None:
     assert ranges.Plan.of_text(ranges.plan(path).text(), {}) == ranges.plan(path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "1", "{}", '{"names": [], "line_break": "\\n", "cuts": ["x"]}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", "{}", '{"names": [], "records": 1, "inputs": ["x"]}'])
 def test_a_text_that_is_no_plan(text: str) -> None:
     with pytest.raises(cleave.UsageError):
         ranges.Plan.of_text(text, {})

@@ -1,0 +1,309 @@
+"""Arrow record batches with types, made from the string columns that the engine lays out.
+
+Arrow's own casts convert the strings, because they refuse nearly everything that is not a value of the type. What they
+take too lightly is checked here: ``0x1F`` is no whole number, ``nan(x)`` no number at all, and a number that a float
+cannot hold is not infinite. What they refuse without need is prepared for them: ``+5``. So a value is either converted
+exactly or reported with its place in the file, and never replaced by null.
+
+An empty record has no row. The engine delivers it as null in every column, but a short record can have nulls, too, so
+wherever the first column of a batch has a null, column 0 decides: it is null only in an empty record.
+
+To find the first value that a cast refuses, halves of the column are tried: log n casts, and only if there is one.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
+
+import pyarrow
+import pyarrow.compute
+
+from . import _arguments
+from ._errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from ._file import File
+
+ColumnType = Union[str, type, "pyarrow.DataType"]
+"""The type of a column: Arrow's, its name such as ``"int64"``, or one of Python's: int, float, bool, str,
+``datetime.date`` and ``datetime.datetime``."""
+Schema = Union[Mapping[Union[str, int], ColumnType], "pyarrow.Schema"]
+
+_OF_PYTHON = {
+    int: pyarrow.int64(),
+    float: pyarrow.float64(),
+    bool: pyarrow.bool_(),
+    str: pyarrow.string(),
+    datetime.date: pyarrow.date32(),
+    datetime.datetime: pyarrow.timestamp("us"),
+}
+_OF_NAMES = {
+    "int": pyarrow.int64(),
+    "float": pyarrow.float64(),
+    "str": pyarrow.string(),
+    "date": pyarrow.date32(),
+    "timestamp": pyarrow.timestamp("us"),
+}
+_NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_PLACE = re.compile(r" \((?:byte (\d+), )?(?:record (\d+)|(in the header))\)$")
+_MOST_ROWS = 1 << 31
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which columns of a file to deliver, and how."""
+
+    columns: tuple[int, ...]
+    schema: pyarrow.Schema
+    nulls: tuple[str, ...]
+    missing_is_null: bool
+    batch_size: int
+    width: int
+    """How many columns the file has."""
+
+    @staticmethod
+    def of(
+        names: Sequence[str],
+        columns: Sequence[str | int] | None,
+        schema: Schema | None,
+        nulls: Sequence[str],
+        missing_is_null: bool,
+        batch_size: int | None,
+    ) -> Request:
+        """Checks the arguments of ``batches`` for a file with columns of these names. Raises UsageError and
+        TypeError."""
+        if isinstance(columns, (str, int)):
+            raise TypeError(f"columns: a list of names or numbers, and not {type(columns).__name__}")
+        if isinstance(nulls, (str, bytes)):
+            raise TypeError(f"nulls: a list of texts, and not {type(nulls).__name__}")
+        numbers = list(range(len(names))) if columns is None else [number_of(column, names) for column in columns]
+        if len({*numbers}) != len(numbers):
+            raise UsageError("columns: the same column twice")
+        types = dict.fromkeys(range(len(names)), pyarrow.string())
+        for column, kind in _items(schema):
+            types[number_of(column, names)] = type_of(column, kind)
+        fields = [pyarrow.field(names[number], types[number]) for number in numbers]
+        size = _MOST_ROWS if batch_size is None else _arguments.number("batch_size", batch_size)
+        if size < 1:
+            raise UsageError("batch_size: at least 1")
+        texts = tuple(_arguments.text("nulls", text) for text in nulls)
+        return Request(tuple(numbers), pyarrow.schema(fields), texts, bool(missing_is_null), size, len(names))
+
+
+def _items(schema: Schema | None) -> list[tuple[str | int, ColumnType]]:
+    if schema is None:
+        return []
+    if isinstance(schema, pyarrow.Schema):
+        return [(field.name, field.type) for field in schema]
+    if not isinstance(schema, Mapping):
+        raise TypeError(f"schema: a dict or a pyarrow.Schema, and not {type(schema).__name__}")
+    return list(schema.items())
+
+
+def number_of(column: str | int, names: Sequence[str]) -> int:
+    """The number of a column, from 0. Raises UsageError and TypeError."""
+    if isinstance(column, bool) or not isinstance(column, (str, int)):
+        raise TypeError(f"a column: a str or an int, and not {type(column).__name__}")
+    if isinstance(column, int):
+        if not 0 <= column < len(names):
+            raise UsageError(f"there is no column {column}")
+        return column
+    if names.count(column) != 1:
+        what = "is several columns: give a number, from 0" if column in names else "is no column"
+        some = ", ".join(repr(name[:40]) for name in names[:20]) + (", ..." if len(names) > 20 else "")
+        raise UsageError(f"{column!r} {what}; the columns are {some}")
+    return names.index(column)
+
+
+def type_of(column: str | int, kind: ColumnType) -> pyarrow.DataType:
+    """The Arrow type that is meant. Raises UsageError."""
+    found: pyarrow.DataType | None = None
+    if isinstance(kind, pyarrow.DataType):
+        found = kind
+    elif isinstance(kind, type):
+        if kind is decimal.Decimal:
+            raise UsageError(f"schema[{column!r}]: a decimal needs digits: pyarrow.decimal128(PRECISION, SCALE)")
+        found = _OF_PYTHON.get(kind)
+    elif isinstance(kind, str):
+        try:
+            found = _OF_NAMES.get(kind) or pyarrow.type_for_alias(kind)
+        except ValueError:
+            found = None
+    if found is None or not _is_supported(found):
+        raise UsageError(f"schema[{column!r}]: {getattr(kind, '__name__', kind)} is not a type that text is converted to")
+    return found
+
+
+def _is_supported(kind: pyarrow.DataType) -> bool:
+    types = pyarrow.types
+    checks = (
+        *(types.is_integer, types.is_float32, types.is_float64, types.is_decimal, types.is_boolean),
+        *(types.is_date32, types.is_timestamp, types.is_string, types.is_large_string),
+    )
+    return any(check(kind) for check in checks)
+
+
+def batches(file: File, request: Request, span: list[int] | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """The columns of a file, or of the records of a span of it, with one row for each record that is not empty.
+
+    span: the offset, the size, and how many records of the file are before it; as ``select`` takes it.
+
+    Raises InputError with the byte and the record, both as the file counts them.
+    """
+    if request.width == 0:
+        return
+    # Where every record must have as many fields as the first, nulls are empty records; but if that is one field, only
+    # `missing_is_null` tells an empty record from an empty value.
+    is_loose = request.missing_is_null or request.width == 1
+    mark = 0 if is_loose or not request.columns else request.columns[0]
+    columns = request.columns if mark in request.columns else (*request.columns, mark)
+    if request.width == 1 and not request.missing_is_null:
+        for _ in _strings(file, columns, False, span):  # refuses records with more fields
+            pass
+    record = span[2] if span else 0
+    for batch in _strings(file, columns, is_loose, span):
+        present = batch.column(columns.index(mark)).is_valid()
+        rows = batch if present.false_count == 0 else batch.filter(present)
+        rows = rows.select(range(len(request.columns)))
+        try:
+            typed = _typed(rows, request)
+        except _Unfit as unfit:
+            where = record + _index_of(present, unfit.row)
+            raise InputError(unfit.message, _start_of(file, where), where + 1) from None
+        record += batch.num_rows
+        for start in range(0, typed.num_rows, request.batch_size):
+            yield typed.slice(start, request.batch_size)
+
+
+def _strings(
+    file: File, columns: Sequence[int], missing_is_null: bool, span: list[int] | None
+) -> Iterator[pyarrow.RecordBatch]:
+    try:
+        stream = file.select(*columns, missing_is_null=missing_is_null, _span=span)
+        yield from pyarrow.RecordBatchReader.from_stream(stream)
+    except pyarrow.ArrowException as error:
+        raise _as_input_error(file, error) from None
+
+
+def _as_input_error(file: File, error: Exception) -> Exception:
+    """The exception behind one that passed through Arrow, which keeps only its message."""
+    _ = file.size  # raises InputChangedError if that is the reason
+    message = str(error)
+    place = _PLACE.search(message)
+    if place is None:
+        return InputError(message)
+    byte, record, _ = place.groups()
+    return InputError(
+        message[: place.start()], None if byte is None else int(byte), 0 if record is None else int(record)
+    )
+
+
+def _start_of(file: File, record: int) -> int:
+    """Where a record starts, counted from 0."""
+    if record == 0:
+        return int(file.split(n=1).starts[0])
+    return int(file.split(records=record).starts[1])
+
+
+def _index_of(present: pyarrow.BooleanArray, row: int) -> int:
+    """Where the value number `row` of those that are present is, from 0."""
+    return int(pyarrow.compute.indices_nonzero(present)[row].as_py())
+
+
+class _Unfit(Exception):
+    """The first value of a column that is none of its type."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__()
+        self.row = row
+        self.message = message
+
+
+def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
+    """Raises _Unfit."""
+    arrays, unfit = [], []
+    for field, column in zip(request.schema, batch.columns):
+        try:
+            arrays.append(_converted(field, column, request.nulls))
+        except _Unfit as error:
+            unfit.append(error)
+    if unfit:
+        raise min(unfit, key=lambda error: error.row)
+    if not arrays:
+        return batch
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=request.schema)
+
+
+def _converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[str, ...]) -> pyarrow.Array:
+    """Raises _Unfit."""
+    types = pyarrow.types
+    kind = field.type
+    others = [text for text in nulls if text]
+    if others:
+        is_null = pyarrow.compute.is_in(strings, value_set=pyarrow.array(others, pyarrow.string()))
+        if is_null.true_count > 0:
+            strings = pyarrow.compute.if_else(is_null, pyarrow.scalar(None, pyarrow.string()), strings)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return (without_empty(strings) if "" in nulls else strings).cast(kind)
+    strings = without_empty(strings)
+    if types.is_integer(kind) and re.search(b"[+xX]", _bytes_of(strings)):
+        strings = pyarrow.compute.replace_substring_regex(strings, r"^\+(\d)", r"\1")
+        is_hex = pyarrow.compute.match_substring_regex(strings, "[xX]")
+        if is_hex.true_count > 0:
+            raise _Unfit(_first(is_hex), _message(field))
+    typed = _cast(field, strings)
+    if types.is_floating(kind):
+        is_finite = pyarrow.compute.is_finite(typed)
+        if is_finite.false_count > 0:
+            for row in pyarrow.compute.indices_nonzero(pyarrow.compute.invert(is_finite)).to_pylist():
+                if not _NO_NUMBER.fullmatch(strings[row].as_py()):
+                    raise _Unfit(row, _message(field))
+    return typed
+
+
+def _cast(field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.Array:
+    try:
+        return strings.cast(field.type)
+    except pyarrow.ArrowInvalid:
+        first, count = 0, len(strings)
+    while count > 1:  # one of `count` values from `first` on is refused, and none before them
+        half = count // 2
+        try:
+            strings.slice(first, half).cast(field.type)
+            first, count = first + half, count - half
+        except pyarrow.ArrowInvalid:
+            count = half
+    raise _Unfit(first, _message(field))
+
+
+def _message(field: pyarrow.Field) -> str:
+    return f"the value of column {field.name!r} is not of type {field.type}"
+
+
+def _first(flags: pyarrow.BooleanArray) -> int:
+    return int(flags.index(True).as_py())
+
+
+def _bytes_of(strings: pyarrow.StringArray) -> memoryview:
+    """The bytes of the values, and of values beside them if the array is a slice."""
+    return memoryview(strings.buffers()[2] or b"")
+
+
+def without_empty(strings: pyarrow.StringArray) -> pyarrow.StringArray:
+    """The same strings, with nulls in place of empty ones."""
+    is_full = pyarrow.compute.not_equal(pyarrow.compute.binary_length(strings), 0)
+    if is_full.true_count == len(strings):
+        return strings
+    if strings.offset > 0 or is_full.offset > 0:
+        return pyarrow.compute.if_else(is_full, strings, pyarrow.scalar(None, pyarrow.string()))
+    # The flags are laid out as a validity bitmap is, and a null has no bytes either.
+    flags = is_full if is_full.null_count == 0 else is_full.fill_null(False)
+    _, offsets, values = strings.buffers()
+    return pyarrow.StringArray.from_buffers(
+        len(strings), offsets, values, flags.buffers()[1], len(strings) - flags.true_count
+    )

@@ -1,0 +1,273 @@
+"""Inputs that are read by ranges: local files, local gzip files with an index, and anything that fsspec knows."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cleave
+
+from . import _native
+from ._errors import InputChangedError, UsageError
+
+GZIP = b"\x1f\x8b"
+INDEX_SUFFIX = ".cleave"
+
+# A version of an input: the first of these that the file system reports. A size alone is not a version.
+_VERSION_KEYS = (
+    *("ETag", "etag", "md5Hash", "content_md5"),
+    *("mtime", "LastModified", "last_modified", "updated", "modified"),
+)
+
+
+
+def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: Mapping[str, Any]) -> list[str]:
+    """The inputs that the paths mean: paths, URLs, patterns with ``*``, ``?``, ``[...]`` and ``**``, and folders.
+
+    A pattern stands for its matches in the order of their names and, if there are none, for the file of that name. A
+    folder stands for its files, but not for those of folders in it, for names that begin with ``.`` or ``_``, and for
+    indexes; a URL is one of a folder if it ends in ``/``. Raises FileNotFoundError if nothing is left.
+    """
+    given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+    found = [one for path in given for one in _inputs_of(_path_of(path), options)]
+    if not found:
+        raise FileNotFoundError(f"there is no file {paths}")
+    return found
+
+
+def _path_of(path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"a path: a str, and not {type(text).__name__}; os.fsdecode makes one")
+    return text
+
+
+def _inputs_of(path: str, options: Mapping[str, Any]) -> list[str]:
+    if _is_local(path):
+        local = _local(path)
+        if os.path.isdir(local):
+            return [os.path.join(local, name) for name in sorted(os.listdir(local)) if _is_input(local, name)]
+        if not _is_pattern(path):
+            return [path]
+        matches = [one for one in glob.glob(local, recursive=True) if os.path.isfile(one) and _is_meant(one, local)]
+        return sorted(matches) or [path]
+    if not _is_pattern(path) and not path.endswith("/"):
+        return [path]
+    system, inner = _system_of(path, options)
+    pattern = inner.rstrip("/") + "/*" if path.endswith("/") else inner
+    matches = [name for name, about in system.glob(pattern, detail=True).items() if about["type"] == "file"]
+    if path.endswith("/"):
+        matches = [name for name in matches if _is_name_of_input(name.rpartition("/")[2])]
+    return [system.unstrip_protocol(one) for one in sorted(matches) if _is_meant(one, pattern)] or [path]
+
+
+def _is_pattern(path: str) -> bool:
+    # In a web URL, "?" begins a query.
+    return any(letter in path for letter in ("*[" if path.startswith(("http://", "https://")) else "*?["))
+
+
+def _is_input(folder: str, name: str) -> bool:
+    return _is_name_of_input(name) and os.path.isfile(os.path.join(folder, name))
+
+
+def _is_name_of_input(name: str) -> bool:
+    return not name.startswith((".", "_")) and not name.endswith(INDEX_SUFFIX)
+
+
+def _is_meant(path: str, pattern: str) -> bool:
+    """Whether a match is not the index of an input, or such are asked for."""
+    return not path.endswith(INDEX_SUFFIX) or pattern.endswith(INDEX_SUFFIX)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One version of an input: a local path, or any path that fsspec knows, such as ``s3://bucket/key``."""
+
+    path: str
+    size: int
+    version: str
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may contain secrets
+    is_gzip: bool = False
+    """Whether it is a local gzip file with an index. The size and all ranges then refer to the decoded bytes."""
+
+    @staticmethod
+    def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
+        """The present version of the input. Raises what the file system raises if the input does not exist, and
+        UsageError for a local path without ranges: one that is not a regular file, such as a pipe, or a gzip file without
+        an index."""
+        text = os.fspath(path)
+        options = dict(storage_options or {})
+        if _is_local(text) and not _is_regular(_local(text)):
+            raise UsageError(f"{text}: it is no plain file")
+        is_gzip = _is_local(text) and _is_gzip(_local(text))
+        size, version = _present(text, options, is_gzip)
+        return Source(text, size, version, options, is_gzip)
+
+    def check(self) -> None:
+        """Raises InputChangedError unless the present version is this one."""
+        present = _present(self.path, self.storage_options, self.is_gzip)
+        if present != (self.size, self.version):
+            before, now = (f"{version}, {size} bytes" for size, version in ((self.size, self.version), present))
+            raise InputChangedError(f"{self.path}: the input changed: {before}, is {now} now")
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Reader]:
+        """A reader for this version. Raises InputChangedError if the input has a different version now."""
+        if self.is_gzip:
+            file = _open_gzip(_local(self.path))
+            if _version_of_gzip(_local(self.path), file) != (self.size, self.version):
+                raise InputChangedError(f"{self.path}: the input changed")
+            yield Reader(self, file.read, lambda: None)  # which notices changes itself
+            return
+        if _is_local(self.path):
+            # O_NONBLOCK avoids waiting if a pipe has taken the place of the file.
+            descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                self._check_descriptor(descriptor)
+                yield Reader(
+                    self,
+                    lambda start, size: _pread(descriptor, start, size),
+                    lambda: self._check_descriptor(descriptor),
+                )
+            finally:
+                os.close(descriptor)
+            return
+        system, inner = _system_of(self.path, self.storage_options)
+        with system.open(inner, "rb", cache_type="none") as file:
+            self.check()
+            # s3fs requests each range with If-Match and the ETag that the file had when it was opened.
+            is_conditional = type(system).__name__ == "S3FileSystem"
+            yield Reader(
+                self,
+                lambda start, size: _fetch(self.path, file, start, size),
+                (lambda: None) if is_conditional else self.check,
+            )
+        if is_conditional:  # for a store that ignores If-Match
+            self.check()
+
+    def _check_descriptor(self, descriptor: int) -> None:
+        if _stat_version(os.fstat(descriptor)) != (self.size, self.version):
+            raise InputChangedError(f"{self.path}: the input changed")
+
+
+class Reader:
+    """Reads ranges of a Source. For use by one thread."""
+
+    def __init__(self, source: Source, fetch: Callable[[int, int], bytes], check: Callable[[], None]) -> None:
+        self._source = source
+        self._fetch = fetch
+        self._check = check  # checks that the fetched bytes are from this version
+
+    @property
+    def size(self) -> int:
+        """The size of the input in bytes."""
+        return self._source.size
+
+    def read(self, start: int, size: int) -> bytes:
+        """Exactly ``size`` bytes from ``start``, of this version. Raises InputChangedError if the version is different,
+        OSError for fewer or more bytes, and what the file system raises."""
+        if start + size > self._source.size:
+            raise UsageError(f"bytes {start} to {start + size} of {self._source.size}")
+        if size == 0:
+            return b""
+        data = self._fetch(start, size)
+        if len(data) != size:
+            self._source.check()
+            raise OSError(f"{self._source.path}: {len(data)} bytes instead of {size} came from byte {start}")
+        self._check()
+        return data
+
+
+def _is_local(path: str) -> bool:
+    return "://" not in path or path.startswith("file:/")
+
+
+def _local(path: str) -> str:
+    """The path of a local file, given as a path, file:///PATH, file://localhost/PATH or, as Hadoop writes it,
+    file:/PATH."""
+    return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
+
+
+def _is_regular(path: str) -> bool:
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if status.st_size > 0:
+        return True
+    with open(path, "rb") as file:  # files in /proc report size 0, too
+        return file.read(1) == b""
+
+
+def _is_gzip(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == GZIP
+
+
+def _open_gzip(path: str) -> _native.File:
+    """A gzip file, to be read by its index."""
+    # Any dialect will do, because only bytes are read.
+    file = cleave.open(path, delimiter=",", terminator="lf", threads=1)._native
+    if not file.is_gzip_by_index():
+        raise UsageError(f"{path} is compressed, and has no index by which ranges of it can be read: cleave index makes one")
+    return file
+
+
+def _version_of_gzip(path: str, file: _native.File) -> tuple[int, str]:
+    compressed_size, version = _stat_version(os.stat(path))
+    return file.size(), f"{version}, {compressed_size} bytes compressed"
+
+
+def _stat_version(status: os.stat_result) -> tuple[int, str]:
+    return status.st_size, f"mtime_ns:{status.st_mtime_ns}"
+
+
+def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    import fsspec
+
+    return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
+
+
+def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int, str]:
+    """The size and the version of what is at the path now."""
+    if is_gzip:
+        return _version_of_gzip(_local(path), _open_gzip(_local(path)))
+    if _is_local(path):
+        return _stat_version(os.stat(_local(path)))
+    system, inner = _system_of(path, options)
+    system.invalidate_cache()
+    about = system.info(inner)
+    for key in _VERSION_KEYS:
+        if about.get(key) is not None:
+            if about.get("size") is None:
+                break
+            return about["size"], f"{key}:{about[key]}"
+    raise UsageError(f"{path}: this file system tells no size, or no version: a change could not be noticed")
+
+
+def _pread(descriptor: int, start: int, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        part = os.pread(descriptor, size, start)
+        if not part:
+            break
+        parts.append(part)
+        start, size = start + len(part), size - len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _fetch(path: str, file: Any, start: int, size: int) -> bytes:
+    file.seek(start)
+    try:
+        return file.read(size)  # type: ignore[no-any-return]
+    except OSError as error:
+        if type(error).__name__ == "FileExpired":  # from s3fs: If-Match did not match
+            raise InputChangedError(f"{path}: the input changed") from error
+        raise
+
+

@@ -1,0 +1,243 @@
+"""Typed batches of files, pieces and ranges, compared with Python's csv and Python's own conversions."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import os
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+import cleave
+from cleave import ranges
+
+pyarrow = pytest.importorskip("pyarrow")
+
+FILES = int(os.environ.get("CLEAVE_BATCHES_FILES", "200"))
+
+UTC = datetime.timezone.utc
+Values = list[tuple[str, Any]]
+
+# Types, each with texts and what Python makes of them.
+KINDS: dict[str, tuple[Any, Values, list[str]]] = {
+    "int8": ("int8", [(text, int(text)) for text in ("0", "-128", "127", "+5", "007")], ["128", "1.0", "0x1F", " 1"]),
+    "int": (int, [(t, int(t)) for t in ("0", "-9223372036854775808", "+9223372036854775807")], ["++1", "1 ", "1_0", "x"]),
+    "uint64": ("uint64", [("18446744073709551615", 2**64 - 1), ("+0", 0)], ["-1", "18446744073709551616", "0X1"]),
+    "float": (
+        float,
+        [(t, float(t)) for t in ("0", "-0.0", "1e5", ".5", "5.", "+1", "0.1", "1.7976931348623157e308", "inf", "-Infinity")],
+        ["1e400", "1,5", "0x1p3", "nan(x)", "1d", " 1", "--1"],
+    ),
+    "bool": (bool, [("true", True), ("FALSE", False), ("1", True), ("0", False)], ["yes", "t", "2", "true "]),
+    "date": ("date", [("2024-02-29", datetime.date(2024, 2, 29))], ["2023-02-29", "2024-1-2", "20240102", "2024-01-02T"]),
+    "timestamp": (
+        "timestamp",
+        [
+            ("2024-01-02", datetime.datetime(2024, 1, 2)),
+            ("2024-01-02 03:04", datetime.datetime(2024, 1, 2, 3, 4)),
+            ("2024-01-02T03:04:05.000006", datetime.datetime(2024, 1, 2, 3, 4, 5, 6)),
+        ],
+        ["2024-01-02T03:04:05Z", "2024-01-02T24:00", "2024-01-02T03:04:05.0000001"],
+    ),
+    "zoned": (
+        pyarrow.timestamp("us", "UTC"),
+        [
+            ("2024-01-02T03:04:05Z", datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)),
+            ("2024-01-02 03:04:05+02:00", datetime.datetime(2024, 1, 2, 1, 4, 5, tzinfo=UTC)),
+        ],
+        ["2024-01-02 03:04:05"],
+    ),
+    "decimal": (
+        pyarrow.decimal128(10, 2),
+        [(t, Decimal(t).quantize(Decimal("0.01"))) for t in ("1.23", "-0.5", "+7", "1e2", "99999999.99")],
+        ["1.239", "123456789.00", "x", " 1"],
+    ),
+    "text": (str, [(t, t) for t in ("plain", "two\nlines", 'said "hi"', "a,b", " x ", "Köln", "0x1F", "'")], []),
+}
+
+
+def text_of(rows: list[list[str]], end: str) -> bytes:
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator=end).writerows(rows)
+    return out.getvalue().encode()
+
+
+def delivered(batches: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+
+def readers_of(path: Path, chance: random.Random) -> list[Callable[..., Any]]:
+    """Ways to read a whole file."""
+    file = cleave.open(path, delimiter=",", threads=2)
+    memory = cleave.open(path.read_bytes(), delimiter=",", threads=1)
+    pieces = file.split(n=chance.randrange(1, 4))
+    plan = ranges.plan(path, pieces=chance.randrange(1, 6), delimiter=",")
+    page_size = chance.choice([1, 50, 1000, 1 << 20])
+    return [
+        file.batches,
+        memory.batches,
+        lambda *a, **k: (batch for piece in pieces for batch in piece.batches(*a, **k)),
+        lambda *a, **k: (b for piece in plan.pieces for b in piece.batches(*a, page_size=page_size, **k)),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_files_are_what_python_reads(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "in.csv"
+    for _ in range(FILES // 4):
+        kinds = chance.choices(list(KINDS), k=chance.randrange(1, 6))
+        names = [f"{kind} {number}" for number, kind in enumerate(kinds)]
+        nulls = chance.choice([(), ("",), ("NA", "-"), ("", "NA")])
+        rows, wanted = [], []
+        for _ in range(chance.randrange(60)):
+            texts, values = [], []
+            for kind in kinds:
+                text, value = chance.choice(KINDS[kind][1])
+                if chance.random() < 0.2:
+                    text = chance.choice([*nulls, ""] if kind != "text" or not nulls else nulls)
+                    value = None if text in nulls or kind != "text" else text
+                texts.append(text)
+                values.append(value)
+            rows.append(texts)
+            wanted.append(tuple(values))
+        end = chance.choice(["\n", "\r\n"])
+        data = text_of([names, *rows], end)
+        for _ in range(chance.randrange(3)):  # empty records
+            data += end.encode() + text_of(rows[-1:], end)
+            wanted += wanted[-1:] if rows else []
+        path.write_bytes(data)
+        columns = None if chance.random() < 0.3 else chance.sample(range(len(kinds)), chance.randrange(len(kinds) + 1))
+        schema = {name: KINDS[kind][0] for name, kind in zip(names, kinds)}
+        size = chance.choice([None, 1, 7])
+        shown = wanted if columns is None else [tuple(row[number] for number in columns) for row in wanted]
+        for read in readers_of(path, chance):
+            if columns == []:
+                assert sum(batch.num_rows for batch in read([], schema, nulls, size)) == len(wanted)
+                continue
+            batches = list(read(columns, schema, nulls, size))
+            assert delivered(batches) == shown
+            assert all(0 < batch.num_rows <= (size or 1 << 40) for batch in batches)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (_, _, bad) in KINDS.items() if bad])
+def test_values_of_other_types_are_refused_where_they_are(tmp_path: Path, kind: str) -> None:
+    chance = random.Random(kind)
+    target, good, bad = KINDS[kind]
+    path = tmp_path / "in.csv"
+    for text in bad:
+        before = [["x\ny", chance.choice(good)[0]] for _ in range(chance.randrange(300))]
+        after = [["z", chance.choice(good)[0]] for _ in range(chance.randrange(300))]
+        head = text_of([["k", "v"]], "\n") + b"\n" + text_of(before, "\n")
+        path.write_bytes(head + text_of([["q", text], *after, ["r", text]], "\n"))
+        for read in readers_of(path, chance):
+            with pytest.raises(cleave.InputError) as caught:
+                list(read(["v", "k"], {"v": target}))
+            assert (caught.value.byte, caught.value.record) == (len(head), len(before) + 2)
+            name = next(read(["v"], {"v": target}, [text])).schema.field("v").type
+            place = f"(byte {len(head)}, record {len(before) + 2})"
+            assert str(caught.value) == f"the value of column 'v' is not of type {name} {place}"  # without the value
+
+
+def test_other_faults_have_their_places(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    path = tmp_path / "in.csv"
+    head = b"k,v\n" + b'1,"x\ny"\n' * 500
+    for fault, message in ((b"1,2,3\n", "3 fields, not 2"), (b"1\n", "1 fields, not 2"), (b"2,caf\xe9\n", "not UTF-8")):
+        path.write_bytes(head + fault + b"3,z\n" * 500)
+        for read in readers_of(path, chance):
+            with pytest.raises(cleave.InputError, match=message) as caught:
+                list(read())
+            assert caught.value.byte is not None
+            assert len(head) <= caught.value.byte < len(head) + len(fault)
+        if "fields" in message:
+            with pytest.raises(cleave.InputError, match=message):
+                list(cleave.open(path).batches(["k"]))
+
+
+def test_records_of_any_width(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a,b,c\n1\n\n1,2\n1,2,3\n1,2,3,4\n,\n")
+    rows = [(1, None, None), (1, 2, None), (1, 2, "3"), (1, 2, "3"), (None, None, None)]
+    for read in readers_of(path, random.Random(2)):
+        assert delivered(read(None, {"a": int, "b": int}, missing_is_null=True)) == rows
+        assert delivered(read(["c"], missing_is_null=True)) == [row[2:] for row in rows]
+        assert sum(batch.num_rows for batch in read([], missing_is_null=True)) == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"),
+    [
+        (b"", []),
+        (b"a\n", []),
+        (b"a\n\n\n", []),
+        (b"a\n1\n\n2", [(1,), (2,)]),
+        (b'a\n""\n\n2\n', [(None,), (2,)]),
+        (b"a\n1", [(1,)]),
+        (b"\n\na\n1\n", [(1,)]),
+    ],
+)
+def test_files_that_are_short(tmp_path: Path, data: bytes, rows: list[Any]) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(data)
+    schema = {"a": int} if data else {}
+    for read in readers_of(path, random.Random(3)):
+        assert delivered(read(None, schema)) == rows
+        assert sum(batch.num_rows for batch in read([])) == len(rows)
+    with pytest.raises(cleave.InputError, match="2 fields, not 1"):
+        list(cleave.open(b"a\n1\n\n1,2\n", delimiter=",").batches())
+
+
+def test_a_file_of_many_pages(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    count = 400_000
+    with path.open("w") as out:
+        out.write("id,note\n")
+        out.writelines(f'{number},"a note\nof two lines, and a ""quote"""\n' for number in range(count))
+    assert path.stat().st_size > 2 * ranges.PAGE_SIZE
+    [piece] = ranges.plan(path, pieces=1).pieces
+    for batches in (piece.batches(["id"], {"id": int}), cleave.open(path).batches(["id"], {"id": int})):
+        assert pyarrow.Table.from_batches(batches).column(0).to_pylist() == list(range(count))
+
+
+def test_bad_arguments() -> None:
+    file = cleave.open(b"a,b,b\n1,2,3\n")
+    for error, message, arguments in (
+        (cleave.UsageError, "'x' is no column; the columns are 'a', 'b', 'b'", {"columns": ["x"]}),
+        (cleave.UsageError, "'b' is several columns", {"columns": ["b"]}),
+        (cleave.UsageError, "there is no column 3", {"columns": [3]}),
+        (cleave.UsageError, "there is no column -1", {"columns": [-1]}),
+        (cleave.UsageError, "the same column twice", {"columns": ["a", 0]}),
+        (TypeError, "columns: a list", {"columns": "a"}),
+        (TypeError, "a str or an int, and not bool", {"columns": [True]}),
+        (TypeError, "nulls: a list", {"nulls": "NA"}),
+        (TypeError, "nulls: a str", {"nulls": [1]}),
+        (TypeError, "schema: a dict", {"schema": ["int"]}),
+        (cleave.UsageError, "'x' is no column", {"schema": {"x": int}}),
+        (cleave.UsageError, "int99 is not a type", {"schema": {"a": "int99"}}),
+        (cleave.UsageError, "list is not a type", {"schema": {"a": list}}),
+        (cleave.UsageError, "is not a type", {"schema": {"a": pyarrow.list_(pyarrow.int8())}}),
+        (cleave.UsageError, "a decimal needs digits", {"schema": {"a": Decimal}}),
+        (cleave.UsageError, "batch_size: at least 1", {"batch_size": 0}),
+    ):
+        with pytest.raises(error, match=message):
+            file.batches(**arguments)
+    with pytest.raises(cleave.UsageError, match="page_size: at least 1"):
+        list(ranges.plan(__file__).pieces[0].batches(page_size=0))
+    schema = pyarrow.schema([("a", pyarrow.int8())])
+    assert delivered(file.batches([1, 0], schema)) == [("2", 1)]
+
+
+def test_a_file_that_changes(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 2_000_000)
+    batches = cleave.open(path, threads=1).batches()
+    next(batches)
+    os.truncate(path, 5)
+    with pytest.raises((cleave.InputChangedError, OSError)):
+        list(batches)
