@@ -21,10 +21,9 @@ INDEX_SUFFIX = ".cleave"
 
 # A version of an input: the first of these that the file system reports. A size alone is not a version.
 _VERSION_KEYS = (
-    *("ETag", "etag", "md5Hash", "content_md5"),
+    *("ETag", "etag", "e_tag", "md5Hash", "content_md5"),
     *("mtime", "LastModified", "last_modified", "updated", "modified"),
 )
-
 
 
 def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: Mapping[str, Any]) -> list[str]:

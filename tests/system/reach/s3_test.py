@@ -272,7 +272,62 @@ def random_faults(bench):
     need_sight(right > 0 and failed > 0, "only one of both came about: %d, %d" % (right, failed))
 
 
-CHECKS = [without_faults, each_fault, always_failing, changed_object, random_faults]
+@contextlib.contextmanager
+def obstore():
+    """In place of s3fs, fsspec uses obstore, which sends no If-Match. Its options."""
+    _, options = store()
+    import fsspec
+    import s3fs
+    common.module("obstore")
+    from obstore.fsspec import register
+    register("s3")
+    try:
+        yield {"config": {"endpoint": options["endpoint_url"], "access_key_id": "cleave", "secret_access_key": "cleave",
+                          "region": "us-east-1"},
+               "client_options": {"allow_http": True, "timeout": "%ds" % CLIENT_TIMEOUT_S},
+               "retry_config": {"max_retries": 0}, "skip_instance_cache": True}
+    finally:
+        fsspec.register_implementation("s3", s3fs.S3FileSystem, clobber=True)
+
+
+def by_obstore(bench):
+    """By obstore, with a fault in some of the requests, or a change before one: the right rows, or an error"""
+    proxy, options = store()
+    old = common.broken_records(400000, seed=1)
+    new = old.replace(b"line 1", b"line 2")
+    put(options, "other.csv", old)
+    outcome = {"right": 0, "error": 0}
+    with obstore() as theirs:
+        proxy.use(lambda number: None)
+        need_same(compute(theirs, "other*.csv"), old, "without a fault")
+        requests = proxy.ranges
+        need(requests > 8, "only %d requests" % requests)
+        for number, kind in enumerate(kind for kind in FAULTS if kind != "silent"):
+            for at in range(number % 3, requests, 1 if bench.rounds(1) > 1 else 3):
+                proxy.use(lambda number, kind=kind, at=at: kind if number == at else None)
+                try:
+                    found = compute(theirs, "other.csv")
+                except Exception:   # from any layer
+                    outcome["error"] += 1
+                    continue
+                need_same(found, old, "%s of request %d" % (kind, at))
+                outcome["right"] += 1
+        for at in range(requests):
+            put(options, "other.csv", old)
+            proxy.use(lambda number: None,
+                      lambda number, at=at: put(options, "other.csv", new) if number == at else None)
+            try:
+                found = compute(theirs, "other.csv")
+            except Exception:   # InputChangedError, but a scheduler may wrap it
+                outcome["error"] += 1
+                continue
+            need(found.equals(rows_of(old)) or found.equals(rows_of(new)), "the rows are of two versions")
+            outcome["right"] += 1
+    bench.note("%d times the right rows, %d errors" % (outcome["right"], outcome["error"]))
+    need(outcome["right"] > 0 and outcome["error"] >= requests - 2, "the outcome is %s" % outcome)
+
+
+CHECKS = [without_faults, each_fault, always_failing, changed_object, random_faults, by_obstore]
 
 
 if __name__ == "__main__":
