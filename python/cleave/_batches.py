@@ -2,8 +2,10 @@
 
 Arrow's own casts convert the strings, because they refuse nearly everything that is not a value of the type. What they
 take too lightly is checked here: ``0x1F`` is no whole number, ``nan(x)`` no number at all, and a number that a float
-cannot hold is not infinite. What they refuse without need is prepared for them: ``+5``. So a value is either converted
-exactly or reported with its place in the file, and never replaced by null.
+cannot hold is not infinite. What they refuse without need is prepared for them: ``+5``. Their decimals wrap around or
+lose digits if a text has many of them, and crash on some exponents (pyarrow 26), so they only see texts without an
+exponent whose digits fit; Python's decimals prepare the others. So a value is either converted exactly or reported with
+its place in the file, and never replaced by null.
 
 An empty record has no row. The engine delivers it as null in every column, but a short record can have nulls, too, so
 wherever the first column of a batch has a null, column 0 decides: it is null only in an empty record.
@@ -49,6 +51,7 @@ _OF_NAMES = {
     "date": pyarrow.date32(),
     "timestamp": pyarrow.timestamp("us"),
 }
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _PLACE = re.compile(r" \((?:byte (\d+), )?(?:record (\d+)|(in the header))\)$")
 _MOST_ROWS = 1 << 31
@@ -142,8 +145,9 @@ def type_of(column: str | int, kind: ColumnType) -> pyarrow.DataType:
 def _is_supported(kind: pyarrow.DataType) -> bool:
     types = pyarrow.types
     checks = (
-        *(types.is_integer, types.is_float32, types.is_float64, types.is_decimal, types.is_boolean),
-        *(types.is_date32, types.is_timestamp, types.is_string, types.is_large_string),
+        *(types.is_integer, types.is_float32, types.is_float64, types.is_boolean),
+        *(types.is_decimal128, types.is_decimal256, types.is_date32, types.is_timestamp),
+        *(types.is_string, types.is_large_string),
     )
     return any(check(kind) for check in checks)
 
@@ -256,6 +260,8 @@ def _converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[
         is_hex = pyarrow.compute.match_substring_regex(strings, "[xX]")
         if is_hex.true_count > 0:
             raise _Unfit(_first(is_hex), _message(field))
+    if types.is_decimal(kind):
+        strings = _plain_decimals(field, strings)
     typed = _cast(field, strings)
     if types.is_floating(kind):
         is_finite = pyarrow.compute.is_finite(typed)
@@ -264,6 +270,35 @@ def _converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[
                 if not _NO_NUMBER.fullmatch(strings[row].as_py()):
                     raise _Unfit(row, _message(field))
     return typed
+
+
+def _plain_decimals(field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.StringArray:
+    """The same numbers, in as many digits as the type has. Raises _Unfit."""
+    places = field.type.scale
+    whole = field.type.precision - places
+    digits = rf"\d{{1,{whole}}}" if whole > 0 else "0"
+    fits = rf"^[+-]?(?:{digits}(?:\.\d{{0,{places}}})?|\.\d{{1,{max(places, 1)}}})$"
+    is_other = pyarrow.compute.invert(pyarrow.compute.match_substring_regex(strings, fits))
+    if is_other.true_count == 0:
+        return strings
+    plain = []
+    for row in pyarrow.compute.indices_nonzero(is_other).to_pylist():
+        text = _plain_decimal(strings[row].as_py(), field.type)
+        if text is None:
+            raise _Unfit(row, _message(field))
+        plain.append(text)
+    return pyarrow.compute.replace_with_mask(strings, is_other, pyarrow.array(plain, pyarrow.string()))
+
+
+def _plain_decimal(text: str, kind: pyarrow.DataType) -> str | None:
+    if not _DECIMAL.fullmatch(text):
+        return None
+    exact = decimal.Context(prec=kind.precision, traps=[decimal.Inexact, decimal.InvalidOperation])
+    try:
+        number = decimal.Decimal(text).quantize(decimal.Decimal(1).scaleb(-kind.scale), context=exact)
+    except decimal.DecimalException:
+        return None
+    return format(number, "f")
 
 
 def _cast(field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.Array:
