@@ -1,5 +1,6 @@
 #include "lane/record_classes.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@ class RecordClasses::Follower final : public RecordLane::Follower {
 public:
     explicit Follower(RecordClasses& classes)
         : classes_(classes),
-          digester_(*classes.key_, classes.stage_.dialect(), classes.memory_),
+          digester_(classes.key_, classes.stage_.dialect(), classes.memory_),
           found_(classes.questions_.size()) {}
 
     void work(const RecordLane::Written& records) override {
@@ -28,13 +29,8 @@ public:
 
     void emit(const RecordLane::Written& records) override {
         for (std::size_t i = 0; i < found_.size(); ++i) {
-            for (std::size_t r = 0; r < found_[i].size(); ++r) {
-                ClassEntry& entry = found_[i][r];
-                if (!classes_.questions_[i].value) entry.detail[0] = classes_.records_ + r;
-                classes_.entries_[i].append(entry);
-            }
+            for (const ClassEntry& entry : found_[i]) classes_.entries_[i].append(entry);
         }
-        classes_.records_ += found_.front().size();
         classes_.size_ += records.bytes.size();
     }
 
@@ -76,36 +72,73 @@ ClassCounts RecordClasses::counts(std::size_t question) const {
     return count_classes(entries_[question], questions_[question].value.has_value(), threads_, memory_);
 }
 
-ClassDigest RecordClasses::digest_of(const std::vector<std::string>& fields) const {
-    ClassDigester digester(*key_, stage_.dialect(), memory_);
-    for (const std::string& field : fields) {
-        digester.add({reinterpret_cast<const std::uint8_t*>(field.data()), field.size()});
+namespace {
+
+// Takes what workers write in the first pass of `suppress`: the digests of classes.
+class Digests final : public RecordLane::Follower {
+public:
+    explicit Digests(ClassEntries& entries, std::uint64_t& count) : entries_(entries), count_(count) {}
+
+    void emit(const RecordLane::Written& records) override {
+        ClassEntry entry{};
+        for (std::size_t at = 0; at < records.bytes.size(); at += sizeof entry.of_class) {
+            std::memcpy(entry.of_class.data(), records.bytes.data() + at, sizeof entry.of_class);
+            entry.detail[0] = count_++;
+            entries_.append(entry);
+        }
+    }
+
+private:
+    ClassEntries& entries_;
+    std::uint64_t& count_;  // of the records that are not empty
+};
+
+// The class whose values are all null.
+ClassDigest class_of_nulls(const Stage& stage, const RunKey& key, std::size_t columns,
+                           const std::shared_ptr<MemoryManager>& memory) {
+    ClassDigester digester(key, stage.dialect(), memory);
+    const std::string& null = stage.program().null_token;
+    for (std::size_t i = 0; i < columns; ++i) {
+        digester.add({reinterpret_cast<const std::uint8_t*>(null.data()), null.size()});
     }
     return digester.finish();
 }
 
+CommonClasses find_common_classes(const Stage& stage, const Rule& suppress, Input& input, const InputHead& head,
+                                  const Execution& execution) {
+    const auto key = std::make_shared<const RunKey>();
+    const auto memory = MemoryManager::or_default(execution.memory);
+    const Stage first = with_common(stage, std::make_shared<const CommonClasses>(key));
+    ClassEntries entries;
+    std::uint64_t count = 0;
+    RecordLane(input, head, first, execution).write_all([&] { return std::make_unique<Digests>(entries, count); });
+    entries.finish();
+    return {key, classes_to_keep(entries, std::get<Suppress>(suppress.operation).least,
+                                 class_of_nulls(stage, *key, suppress.columns.size(), memory), execution.thread_count(),
+                                 memory)};
+}
+
+}  // namespace
+
 Stage with_common_classes(Stage stage, Input& input, const InputHead& head, const Execution& execution) {
     const Rule* const rule = suppress_rule(stage);
     if (rule == nullptr) return stage;
-    const auto all = std::make_shared<const CommonClasses>();
+    const Stage whole = with_common(stage, std::make_shared<const CommonClasses>());
     if (input.is_stream()) {
         if (!input.peek(1).empty()) throw SpoolError();
-        return with_common(stage, all);
+        return whole;
     }
     Execution first_pass = execution;
     first_pass.meter = nullptr;
     first_pass.offload = nullptr;
-    const Stage counted = with_keys(with_common(stage, all), rule->columns, false);
-    ClassQuestion question;
-    for (std::size_t i = 0; i < rule->columns.size(); ++i) question.keys.push_back(i);
-    RecordClasses classes(counted, {question}, first_pass);
-    RecordLane(input, head, counted, first_pass).write_all(classes.followers(), &counted);
-    classes.finish();
-    const std::vector<std::string> nulls(rule->columns.size(), stage.program().null_token);
-    const std::vector<ClassDigest> kept =
-        classes_to_keep(classes.entries(0), std::get<Suppress>(rule->operation).least, classes.digest_of(nulls),
-                        first_pass.thread_count(), MemoryManager::or_default(execution.memory));
-    return with_common(stage, std::make_shared<const CommonClasses>(classes.key(), kept));
+    try {
+        return with_common(
+            stage, std::make_shared<const CommonClasses>(find_common_classes(stage, *rule, input, head, first_pass)));
+    } catch (const InputError&) {
+        // The first pass does not apply all rules, so there may be an earlier fault.
+        RecordLane(input, head, whole, first_pass).throw_first_fault();
+        throw;
+    }
 }
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Counts the classes of the records that a stage writes; see src/classes. `check --quasi` reports them, and `suppress`
-// finds out in this way which ones are large enough.
+// Counts the classes of records; see src/classes. `check --quasi` reports those of the records that a stage writes.
+// `suppress` finds out which ones are large enough, for which only the columns of its rule are changed.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +37,6 @@ public:
 
     // The answer to a question. Throws what count_classes() throws.
     ClassCounts counts(std::size_t question) const;
-    // Details of entries are digests of ClassQuestion::value or, without it, the numbers of the records.
-    const ClassEntries& entries(std::size_t question) const { return entries_[question]; }
-    // The digest of a class, by its fields.
-    ClassDigest digest_of(const std::vector<std::string>& fields) const;
-    const std::shared_ptr<const RunKey>& key() const { return key_; }
     // The size in bytes of all records as they are written, without the header.
     std::uint64_t size() const { return size_; }
 
@@ -52,9 +47,8 @@ private:
     const std::vector<ClassQuestion> questions_;
     const unsigned threads_;
     const std::shared_ptr<MemoryManager> memory_;
-    const std::shared_ptr<const RunKey> key_ = std::make_shared<const RunKey>();
+    const RunKey key_;
     std::vector<ClassEntries> entries_;  // one for each question
-    std::uint64_t records_ = 0;          // that are not empty
     std::uint64_t size_ = 0;
 };
 

@@ -16,8 +16,10 @@ namespace cleave {
 // thread can use it. Takes 16 to 64 bytes for each class.
 class CommonClasses {
 public:
-    // Of the first pass: no record is rare.
+    // No record is rare.
     CommonClasses() = default;
+    // The same, for the first pass, which makes the digests with this key.
+    explicit CommonClasses(std::shared_ptr<const RunKey> key) : key_(std::move(key)) {}
     // `key` is the one that the digests were made with.
     CommonClasses(std::shared_ptr<const RunKey> key, const std::vector<ClassDigest>& digests) : key_(std::move(key)) {
         std::size_t size = 16;
@@ -26,9 +28,13 @@ public:
         for (const ClassDigest& digest : digests) slots_[slot_of(digest)] = digest;
     }
 
-    // Null if no record is rare.
+    // The key of the digests; may be null if no record is rare.
     const RunKey* key() const { return key_.get(); }
-    // kFree itself is never found, so it counts as rare.
+    // Whether this is the first pass.
+    bool are_wanted() const { return key_ != nullptr && !are_known(); }
+    // Whether this is the second pass, in which records can be rare.
+    bool are_known() const { return !slots_.empty(); }
+    // Only if classes are known. kFree itself is never found, so it counts as rare.
     bool has(const ClassDigest& digest) const { return digest != kFree && slots_[slot_of(digest)] == digest; }
 
 private:

@@ -206,6 +206,11 @@ const Rule* suppress_rule(const Stage& stage) {
 Stage with_common(const Stage& stage, std::shared_ptr<const CommonClasses> common) {
     auto program = std::make_shared<Stage::Program>(stage.program());
     program->common = std::move(common);
+    if (program->common->are_wanted()) {
+        const std::vector<std::size_t>& counted = suppress_rule(stage)->columns;
+        std::erase_if(program->watched,
+                      [&](std::size_t column) { return std::ranges::find(counted, column) == counted.end(); });
+    }
     return Stage(std::move(program));
 }
 

@@ -61,7 +61,9 @@ const Rule* suppress_rule(const Stage& stage);
 bool has_suppress(std::span<const RuleText> rules);
 
 // Returns the same stage, with the classes of records that `suppress` does not apply to. Until then, workers refuse a
-// stage with such a rule.
+// stage with such a rule. If the classes are still wanted, this is the stage of the first pass: in place of a record,
+// workers write the ClassDigest of its class, and nothing for an empty record. They apply only the rules of the columns
+// of `suppress`, and look for forbidden values only there.
 Stage with_common(const Stage& stage, std::shared_ptr<const CommonClasses> common);
 
 }  // namespace cleave

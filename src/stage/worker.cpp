@@ -90,6 +90,7 @@ struct StageWorker::State {
 
     template <bool kHasKeys>
     void write(const RecordBlock& block);
+    void write_classes(const RecordBlock& block);
     void watch(const RecordBlock& block, std::size_t r);
     void watch_header(const RecordBlock& block, std::size_t r);
     std::string_view forbidden_in(const BlockRecord& record, const FieldSpan& field);
@@ -175,9 +176,29 @@ public:
         const std::uint8_t* const begin = record.bytes + record.begin;
         if (state_.judged != begin) {
             state_.judged = begin;
-            state_.is_rare = state_.digester && !state_.rules.common->has(class_of(record));
+            state_.is_rare = state_.rules.common->are_known() && !state_.rules.common->has(class_of(record));
         }
         return state_.is_rare;
+    }
+
+    // The class of what the rules other than `suppress` write into its columns. In each of these columns, `suppress` is
+    // the first rule. Everything that a rule does is inlined here.
+    [[gnu::noinline, gnu::flatten]] ClassDigest class_of(const BlockRecord& record) {
+        JudgingSide<State, kWithKeys> side(*this);
+        RecordWriter writer(state_.combined, 0, {});
+        for (const std::size_t number : state_.rules.rules.rules[*state_.rules.rules.suppress].columns) {
+            const auto column = static_cast<std::uint32_t>(number);
+            const FlatRule& rule = entries<FlatRule>(program, program->rules)[rule_for<false>(side, record, column, 1)];
+            const FieldSpan field = record.field(column);
+            if (stays(side, record, rule, field)) {
+                state_.digester->add({record.bytes + field.begin, record.bytes + field.end});
+                continue;
+            }
+            writer.take_back(0);
+            replace_field(side, record, rule, field, writer);
+            state_.digester->add(writer.since(0));
+        }
+        return state_.digester->finish();
     }
 
     // change_field() gets a copy of the sink, so that the sink itself can stay in registers.
@@ -255,26 +276,6 @@ public:
     }
 
 private:
-    // The class of what the rules other than `suppress` write into its columns. In each of these columns, `suppress` is
-    // the first rule.
-    [[gnu::noinline, gnu::cold]] ClassDigest class_of(const BlockRecord& record) {
-        JudgingSide<State, kWithKeys> side(*this);
-        RecordWriter writer(state_.combined, 0, {});
-        for (const std::size_t number : state_.rules.rules.rules[*state_.rules.rules.suppress].columns) {
-            const auto column = static_cast<std::uint32_t>(number);
-            const FlatRule& rule = entries<FlatRule>(program, program->rules)[rule_for<false>(side, record, column, 1)];
-            const FieldSpan field = record.field(column);
-            if (stays(side, record, rule, field)) {
-                state_.digester->add({record.bytes + field.begin, record.bytes + field.end});
-                continue;
-            }
-            writer.take_back(0);
-            replace_field(side, record, rule, field, writer);
-            state_.digester->add(writer.since(0));
-        }
-        return state_.digester->finish();
-    }
-
     // Everything that a rule does is inlined here, however much else there is in this file.
     template <class Sink>
     [[gnu::noinline, gnu::flatten]] bool change_apart(const BlockRecord& record, std::uint32_t column, Sink& sink) {
@@ -443,7 +444,23 @@ void StageWorker::State::write(const RecordBlock& block) {
     written = writer.size();
 }
 
+// The first pass of `suppress`; see with_common().
+void StageWorker::State::write_classes(const RecordBlock& block) {
+    RecordWriter writer(out, written, {});
+    CpuSide side(*this, block);
+    for (std::size_t r = 0; r < block.record_count(); ++r) {
+        starts.push_back(writer.size());
+        if (!rules.watched.empty()) watch(block, r);
+        const BlockRecord record = view(block, r);
+        if (record.count != rules.column_count) continue;  // an empty record
+        const ClassDigest digest = side.class_of(record);
+        writer.put_text(reinterpret_cast<const std::uint8_t*>(digest.data()), sizeof digest);
+    }
+    written = writer.size();
+}
+
 void StageWorker::write(const RecordBlock& block) {
+    if (state_->rules.common != nullptr && state_->rules.common->are_wanted()) return state_->write_classes(block);
     if (state_->rules.key_count == 0) {
         state_->write<false>(block);
     } else {

@@ -234,6 +234,40 @@ TEST_F(Suppress, JudgesWhatTheOtherRulesWrite) {
     EXPECT_EQ(written(with({{"b", ""}}), text), ",,c\n\n,,\"e\"\n,,d\nb,,d");
 }
 
+TEST_F(Suppress, WritesClassesInTheFirstPass) {
+    const auto key = std::make_shared<const RunKey>();
+    const auto first_pass = [&](StageOptions options) {
+        return with_common({std::move(options), Dialect(), bytes_of("a,b,c\n"), false},
+                           std::make_shared<const CommonClasses>(key));
+    };
+    const auto read = [&](StageWorker& worker, std::string_view text) {
+        worker.clear();
+        worker.write(worker.read(bytes_of(text), {}, true));
+    };
+    const Stage stage = first_pass(options());
+    StageWorker worker(stage, default_kernel());
+    read(worker, "a,b,c\n\n\"b\",cd,\"e\"\nb,,d");
+    EXPECT_EQ(std::vector(worker.starts().begin(), worker.starts().end()), (std::vector<std::uint64_t>{0, 16, 16, 32}));
+    ClassDigester digester(*key, Dialect(), MemoryManager::or_default(nullptr));
+    std::string digests;
+    for (const auto& [a, b] : {std::pair("a", "*"), std::pair("b", "x"), std::pair("b", "")}) {
+        digester.add(bytes_of(a));
+        digester.add(bytes_of(b));
+        const ClassDigest digest = digester.finish();
+        digests.append(reinterpret_cast<const char*>(digest.data()), sizeof digest);
+    }
+    EXPECT_EQ(text_of(worker.written()), digests);
+
+    // The other columns have no part in it.
+    StageOptions strict = options();
+    strict.forbid = {ForbiddenKind::kEmail};
+    const Stage watched = first_pass(strict);
+    StageWorker watching(watched, default_kernel());
+    read(watching, "a,b,a@example.org\n");
+    EXPECT_EQ(watching.written().size(), sizeof(ClassDigest));
+    EXPECT_THROW(read(watching, "a@example.org,b,c\n"), InputError);
+}
+
 TEST_F(Suppress, ForgetsTheRecordsOfEarlierBlocks) {
     const Stage stage = with({{"a", "*"}});
     StageWorker worker(stage, default_kernel());
