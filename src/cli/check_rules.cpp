@@ -65,9 +65,11 @@ void print_counts(const Context& context, const Rewriting& rewriting, const Stag
 bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
     if (has_suppress(arguments.stage.options.rules)) spool_staged(context, opened);
-    Rewriting rewriting(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
-    context.header_records = rewriting.header_records();
-    if (!arguments.stage.options.is_empty()) Diagnostics(context).take(rewriting.stage());
+    Rewriting rewriting(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution,
+                        [&](const cleave::Stage& stage, std::uint64_t header_records) {
+                            context.header_records = header_records;
+                            if (!arguments.stage.options.is_empty()) Diagnostics(context).take(stage);
+                        });
     LoneReport report(context, opened);
     std::uint64_t size = 0;
     std::optional<QuasiReport> quasi;

@@ -20,9 +20,10 @@ RewrittenOutput::RewrittenOutput(Context& context, OpenInput& opened)
     : context_(context),
       opened_(opened),
       rewriting_(opened.input, opened.dialect, context.arguments.policy, context.arguments.stage,
-                 context.arguments.execution) {
-    context.header_records = rewriting_.header_records();
-    Diagnostics(context).take(rewriting_.stage());
+                 context.arguments.execution, [&context](const cleave::Stage& stage, std::uint64_t header_records) {
+                     context.header_records = header_records;
+                     Diagnostics(context).take(stage);
+                 }) {
     report_.emplace(context, opened);
 }
 

@@ -105,8 +105,9 @@ private:
     // readers may interpret differently.
     void compile_stage() {
         if (!has_rules()) return;
-        rewriting_ = std::make_unique<Rewriting>(input_, dialect(), policy_, job_.stage, job_.execution);
-        observer_.compiled(rewriting_->stage(), rewriting_->header_records());
+        rewriting_ = std::make_unique<Rewriting>(
+            input_, dialect(), policy_, job_.stage, job_.execution,
+            [this](const Stage& stage, std::uint64_t header_records) { observer_.compiled(stage, header_records); });
         if (!policy_.by) reports_.set_starts_follow();
     }
 

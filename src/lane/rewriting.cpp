@@ -1,6 +1,7 @@
 #include "lane/rewriting.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cleave/foreign.h"
 #include "lane/record_classes.h"
@@ -32,6 +33,12 @@ Stage stage_of(const InputHead& head, const Dialect& dialect, const JobRules& jo
         throw InputError(error.what(),
                          Place{head.sample_place.offset + error.place()->offset, head.sample_place.record});
     }
+}
+
+Stage complete(Stage stage, Input& input, const InputHead& head, const Execution& execution,
+               const Rewriting::Compiled& compiled) {
+    if (compiled) compiled(stage, head.records);
+    return with_common_classes(std::move(stage), input, head, execution);
 }
 
 // The number of the column in what is written. Throws RuleError with `text` if the column is left out.
@@ -74,12 +81,12 @@ private:
 }  // namespace
 
 Rewriting::Rewriting(Input& input, const Dialect& dialect, const Policy& policy, const JobRules& job,
-                     const Execution& execution)
+                     const Execution& execution, const Compiled& compiled)
     : policy_(policy),
       even_(policy),
       execution_(execution),
       head_(head_of(input, dialect, policy, job, execution)),
-      stage_(with_common_classes(stage_of(head_, dialect, job), input, head_, execution)),
+      stage_(complete(stage_of(head_, dialect, job), input, head_, execution, compiled)),
       key_(key_of(policy, head_, stage_)),
       lane_(input, head_, stage_, execution) {
     even_.together.reset();

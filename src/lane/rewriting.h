@@ -21,10 +21,14 @@ class Rewriting {
 public:
     using Write = std::function<void(std::span<const std::uint8_t> bytes)>;
 
+    // Receives the rules once they are compiled, before any records are read, and header_records().
+    using Compiled = std::function<void(const Stage& stage, std::uint64_t header_records)>;
+
     // Compiles the rules against the header of the input, which must not have been read. Drops an incomplete last
-    // record of a snapshot from the input. Throws what run_job() throws.
+    // record of a snapshot from the input. With `suppress`, makes the first pass over the input. Throws what run_job()
+    // throws.
     Rewriting(Input& input, const Dialect& dialect, const Policy& policy, const JobRules& job,
-              const Execution& execution);
+              const Execution& execution, const Compiled& compiled = {});
 
     const Stage& stage() const { return stage_; }
     // The size of the header as it is written; 0 without a header.
