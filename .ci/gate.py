@@ -168,6 +168,11 @@ def acceptance(_):
     return [[sys.executable, *command] for command in commands if os.path.exists(command[0])]
 
 
+def counts(base):
+    """Without a commit to compare with, there is nothing to count."""
+    return [] if base == EMPTY_TREE else [["./dev", "counts", "--against", base]]
+
+
 def is_build(step):
     return step.startswith("build-")
 
@@ -183,6 +188,7 @@ STEPS = {   # in the order in which they start
     "fuzz": Step(lambda base: [["./dev", "fuzz-changed", base]], ("build-asan",)),
     # No test runs the device code here, and optimising it takes most of the time. ./dev prove builds it optimised.
     "gpu": Step(lambda base: [["env", "CLEAVE_CUDA_ARCHITECTURES=90", "CLEAVE_CUDA_FLAGS=-G", "./dev", "gpu"]]),
+    "counts": Step(counts, ("build-release",)),   # finds most of what it compiles in the cache
     "acceptance": Step(acceptance, ("build-release", "build-asan")),
     "python": Step(lambda base: [["./dev", "python-test", "3.11"]], ("build-release",)),   # uses the compiled library
     "interop": Step(lambda base: [["./dev", "interop"]], ("build-release", "python")),   # uses the same environment

@@ -71,6 +71,13 @@ def steps_follow_the_paths(_):
     for path in ("src/cli/main.cpp", "src/kernels/avx2.cpp", "tests/cases/run.py"):
         need("gpu" not in steps(path), "%s builds CUDA" % path)
         need({"release", "asan", "tsan"} <= set(steps(path)), "%s is not tested by all builds" % path)
+    for path in ("src/cli/main.cpp", "src/stage/worker.cpp", "include/cleave/stage.h", "cmake/options.cmake", "dev",
+                 "tests/tools/counts.py"):
+        need("counts" in steps(path), "instructions are not counted after a change of %s" % path)
+    for path in ("README.md", "doc/guide/rules.md", "python/cleave/dask.py", "tests/cases/run.py", "modules/cuda/stage.cu"):
+        need("counts" not in steps(path), "%s has no effect on instructions" % path)
+    same(gate.counts(gate.EMPTY_TREE), [])
+    same(gate.counts("1234"), [["./dev", "counts", "--against", "1234"]])
     need("gpu" in steps("modules/cuda/stage.cu") and "gpu" in steps("src/stage/compile.cpp"), "CUDA is not built")
 
 

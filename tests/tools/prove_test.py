@@ -17,7 +17,7 @@ import tempfile
 import counts
 import coverage
 import prove
-from verdicts import Failure, Tally, need
+from verdicts import Failure, Tally, need, need_tool
 
 HERE = prove.ROOT   # the real repository
 SEED = 20261126
@@ -210,6 +210,51 @@ Ir                 file:function
         raise Failure("1.002001 passes")
 
 
+WORKING = """
+#include <stdio.h>
+#include <string.h>
+static volatile unsigned done;
+static void __attribute__((noinline)) work(unsigned count) { for (unsigned i = 0; i < count; ++i) done = i; }
+int main(int argc, char** argv) {
+    static char line[1 << 20];
+    FILE* file = fopen(argv[argc - 1], "r");
+    work(START);
+    while (file && fgets(line, sizeof line, file)) work(EACH);
+    return file == NULL;
+}
+"""
+
+
+def a_slower_binary_is_noticed(_):
+    """counts.py notices that a binary needs 0.3 % more for each record, and that one takes longer to start"""
+    with tempfile.TemporaryDirectory() as folder:
+        def binary(name, start, each):
+            path = os.path.join(folder, name)
+            subprocess.run([need_tool("cc"), "-O1", "-x", "c", "-", "-DSTART=%d" % start, "-DEACH=%d" % each, "-o", path],
+                           input=WORKING, text=True, check=True)
+            return path
+        folders = [os.path.join(folder, name) for name in ("1", "2")]
+        for work in folders:
+            os.mkdir(work)
+            counts.make_inputs(work)
+        old = binary("old", 1000, 1000)
+
+        def fault(new, counting, words):
+            """What compare() says about this binary, if anything."""
+            try:
+                counts.compare(*counts.count_both((old, new), counting, words, folders, ""))
+            except Failure as failure:
+                return str(failure)
+            return ""
+        growth, whole = (counts.count_growth, ["x"]), (counts.count, ["x", "tiny.csv"])
+        same(fault(old, *growth), "")
+        same(fault(old, *whole), "")
+        need("work" in fault(binary("all", 1000, 1003), *growth), "0.3 % more for each record passes")
+        late = binary("new", 2000, 1000)
+        same(fault(late, *growth), "")
+        need("work" in fault(late, *whole), "a slow start passes")
+
+
 def branches_are_read(_):
     """coverage.py reads what llvm-cov prints: sides of branches, of all instances together, without constants"""
     files = coverage.read_branches("""./src/scan/walker.cpp:
@@ -241,7 +286,7 @@ include/cleave/plan.h:
 
 CHECKS = [what_has_passed_is_not_run_again, what_has_not_passed_is_run_again, changes_are_not_remembered,
           an_interrupted_run_continues, builds_come_first, every_command_is_read, reports_of_ctest_are_read,
-          counts_are_compared, branches_are_read, programs_get_the_seed]
+          counts_are_compared, a_slower_binary_is_noticed, branches_are_read, programs_get_the_seed]
 
 
 def main():
