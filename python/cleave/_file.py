@@ -250,7 +250,8 @@ class File:
         columns: names in the header, or numbers from 0; at least one. ``"*"`` alone means all columns. Naming none
             raises ``UsageError``, so that a list that is empty by mistake does not select every column.
         redact: an operation for each column to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. With it,
-            a byte that readers may interpret differently raises ``InputError``.
+            a byte that readers may interpret differently raises ``InputError``. ``suppress`` raises ``RuleError``,
+            because it reads a file twice; write the changed file first, with ``cleave cat``.
         keys: the keys that operations name, each 32 bytes to 64 KiB long: ``bytes``, the path of a private file, or a
             source as the command takes it, ``"env:NAME"``, ``"fd:N"`` or ``"file:PATH"``.
         empty_is_null: an unquoted empty field is null; otherwise it is an empty string.

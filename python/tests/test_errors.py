@@ -268,6 +268,8 @@ def test_wrong_rules() -> None:
         f.select("a", redact={"a": "hmac(k)"}, keys={"k": b"short"})
     with pytest.raises(cleave.UsageError):
         f.select("a", redact={"no": "null"})
+    with pytest.raises(cleave.RuleError, match="suppress reads the input twice"):
+        f.select("a", redact={"a": "suppress(k=2)"})
 
 
 def test_a_key_never_shows(tmp_path: Path) -> None:

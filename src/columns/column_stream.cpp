@@ -31,6 +31,7 @@
 #include "records/batch_check.h"
 #include "records/batch_loop.h"
 #include "scan/check_arguments.h"
+#include "stage/program.h"
 #include "stage/record_blocks.h"
 
 namespace cleave {
@@ -138,13 +139,20 @@ std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
     return input;
 }
 
-// Throws ArgumentError if the options are invalid or do not fit the input.
+// Throws ArgumentError if the options are invalid or do not fit the input, and RuleError for a rule that needs a second
+// pass.
 void check_options(const ColumnStreamOptions& options, const Input& input) {
     if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
         throw ArgumentError("columns: a page of this size is not possible");
     }
     if (options.rules.select) throw ArgumentError("columns: `select` beside `columns`");
     if (options.range && input.is_stream()) throw ArgumentError("columns: a stream has no ranges");
+    for (const RuleText& rule : options.rules.rules) {
+        if (!has_suppress(std::span(&rule, 1))) continue;
+        throw RuleError(
+            "suppress reads the input twice, but columns are read once; write the changed file first, with cleave cat",
+            rule.origin, rule.text, 0);
+    }
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ struct ColumnStreamOptions {
     // The columns to deliver, numbered from 0, in this order; at least one, and none twice. Not set: all.
     std::optional<std::vector<std::size_t>> columns = {};
     // Rules that change values; see cleave/stage.h. `select` must be empty, and `columns` must not name a column that
-    // `default_action` drops. With rules, a byte that readers may interpret differently causes InputError.
+    // `default_action` drops. With rules, a byte that readers may interpret differently causes InputError. `suppress`
+    // is refused, because the input is read once.
     StageOptions rules = {};
     std::shared_ptr<const KeyRing> keys = {};
     // With `missing_is_null`, records may have any number of fields. Otherwise every record that is not empty must have

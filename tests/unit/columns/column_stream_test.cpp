@@ -161,6 +161,8 @@ TEST(ColumnStream, AppliesRules) {
     EXPECT_EQ(rows_of(stream), (Rows{{"3,10", "gone"}, {"5", ""}}));
     options.rules.rules.back().text = "#9: null";
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
+    options.rules.rules = {{"#2: keep", "test"}, {"#2: suppress(k=2)", "test"}};
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
 }
 
 // A first record with two readings leaves the number of columns open, so it is refused at the start, even if it is not
