@@ -8,15 +8,17 @@
 [b'1,Ada\\n', b'2,"Grace\\nHopper"\\n']
 """
 
-from ._errors import Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError
-from ._file import Columns, File, open
+from ._errors import CleaveWarning, Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError
+from ._file import Columns, File
 from ._native import version as __version__
+from ._open import open
 from ._pieces import Piece, Pieces, ValuePiece, ValuePieces
 from ._ranges import Cut, Plan, Summary, plan, scan
 from ._types import Check, Dialect, Place, RaggedRecord
 
 __all__ = [
     "Check",
+    "CleaveWarning",
     "Columns",
     "Cut",
     "Dialect",

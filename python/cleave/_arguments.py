@@ -1,14 +1,26 @@
-"""Checks arguments before they reach the extension module, whose own error messages are in C++ terms."""
+"""Checks arguments before they reach the extension module, whose own error messages are in C++ terms.
+
+All functions raise TypeError for an argument of the wrong type, and UsageError for one that is out of range. The
+message begins with the name of the argument.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import overload
 
 from ._errors import UsageError
+
+_BYTES = (bytes, bytearray, memoryview)
+
+
+def wrong(name: str, wanted: str, value: object) -> TypeError:
+    """The error for an argument that is not what is wanted."""
+    return TypeError(f"{name}: {wanted}, and not {type(value).__name__}")
 
 
 @overload
@@ -16,27 +28,85 @@ def number(name: str, value: object) -> int: ...
 @overload
 def number(name: str, value: object, is_optional: bool) -> int | None: ...
 def number(name: str, value: object, is_optional: bool = False) -> int | None:
-    """A 64-bit number. Raises TypeError if it is not a whole number, and UsageError if it is out of range."""
+    """A 64-bit number. A bool is not a number."""
     if value is None and is_optional:
         return None
     try:
+        if isinstance(value, bool):
+            raise TypeError
         whole = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name}: a whole number, and not {type(value).__name__}") from None
+        raise wrong(name, "a whole number", value) from None
     if not 0 <= whole < 1 << 64:
         raise UsageError(f"{name}: from 0 to 2**64 - 1")
     return whole
 
 
 def text(name: str, value: object) -> str:
-    """A str. Raises TypeError for anything else."""
+    """A str that can be passed on as UTF-8."""
     if not isinstance(value, str):
-        raise TypeError(f"{name}: a str, and not {type(value).__name__}")
+        raise wrong(name, "a str", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{name}: it has a surrogate, which is not a character") from None
     return value
 
 
-def parts(weights: Mapping[str, object]) -> list[tuple[str, int]]:
-    """The names of parts with weights that are whole numbers in the same proportion. Raises TypeError and UsageError."""
+def flag(name: str, value: object) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, bool):
+        raise wrong(name, "True or False", value)
+    return value
+
+
+def path(name: str, value: object) -> str:
+    """A path: a str, or an os.PathLike of one."""
+    try:
+        found = os.fspath(value)  # type: ignore[call-overload]
+    except TypeError:
+        raise wrong(name, "a path", value) from None
+    if isinstance(found, bytes):
+        raise TypeError(f"{name}: a path is a str or an os.PathLike of one, and not bytes; os.fsdecode makes one")
+    if "\0" in found:
+        raise UsageError(f"{name}: a path has no NUL character")
+    return str(found)
+
+
+def mapping(name: str, value: object) -> Mapping[object, object]:
+    """A mapping, such as a dict; None stands for an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise wrong(name, "a mapping", value)
+    return value
+
+
+def columns(name: str, value: object) -> list[str | int]:
+    """One column or several: names, or numbers from 0."""
+    several = value if isinstance(value, Sequence) and not isinstance(value, (str, *_BYTES)) else [value]
+    return [column(name, one) for one in several]
+
+
+def column(name: str, value: object) -> str | int:
+    """A name, or a number from 0."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, _BYTES):
+        raise UsageError(f"{name}: a name is a str, and a number an int")
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        whole = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise wrong(name, "a column is a str or an int", value) from None
+    if not 0 <= whole < 1 << 64:
+        raise UsageError(f"{name}: there is no column {whole}")
+    return whole
+
+
+def parts(weights: Mapping[object, object]) -> list[tuple[str, int]]:
+    """The names of parts with weights that are whole numbers in the same proportion."""
     shares = []
     for name, weight in weights.items():
         try:
@@ -51,3 +121,15 @@ def parts(weights: Mapping[str, object]) -> list[tuple[str, int]]:
     if sum(whole) >= 1 << 64:
         raise UsageError("parts: the weights have too many digits")
     return [(text("parts", name), weight) for name, weight in zip(weights, whole)]
+
+
+def compression(value: object) -> tuple[str, int | None] | None:
+    """The format and the level of "gzip", "zstd", "gzip:9" and so on; None for no compression."""
+    if value is None:
+        return None
+    format, colon, level = text("compress", value).partition(":")
+    if not colon:
+        return format, None
+    if not (level.isascii() and level.isdigit() and len(level) < 4):
+        raise UsageError(f"compress: {level!r} is not a level, as in gzip:9")
+    return format, int(level)

@@ -55,6 +55,7 @@ _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _PLACE = re.compile(r" \((?:byte (\d+), )?(?:record (\d+)|(in the header))\)$")
 _MOST_ROWS = 1 << 31
+_PAGE_SIZE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def _strings(
     file: File, columns: Sequence[int], missing_is_null: bool, span: list[int] | None
 ) -> Iterator[pyarrow.RecordBatch]:
     try:
-        stream = file.select(*columns, missing_is_null=missing_is_null, _span=span)
+        stream = file._select(tuple(columns), None, None, False, missing_is_null, False, _PAGE_SIZE, span)
         yield from pyarrow.RecordBatchReader.from_stream(stream)
     except pyarrow.ArrowException as error:
         raise _as_input_error(file, error) from None

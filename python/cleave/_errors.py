@@ -7,7 +7,10 @@ If a system call fails, an ``OSError`` is raised (for which the command's exit s
 from __future__ import annotations
 
 import copyreg
-from typing import Any, ClassVar
+import os
+import sys
+import warnings
+from typing import ClassVar
 
 
 class Error(Exception):
@@ -16,7 +19,7 @@ class Error(Exception):
     exit_code: ClassVar[int] = 1
     """The exit status of the command ``cleave`` for such an error."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, tuple[object, ...], dict[str, object]]:
         # Pickle and copy recreate it without __init__, whose arguments differ from those in args.
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
@@ -74,3 +77,18 @@ class InputChangedError(Error):
     """The input changed after it was opened. Do not use any results obtained from it."""
 
     exit_code = 4
+
+
+class CleaveWarning(UserWarning):
+    """Something that cleave works around, such as an index that it cannot use."""
+
+
+_FOLDER = os.path.dirname(__file__) + os.sep
+
+
+def warn(message: str) -> None:
+    """Issues a CleaveWarning that points to the code that called this package."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, CleaveWarning, stacklevel=depth)

@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
-import io
+import logging
 import os
-import stat
-from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, overload
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
 from . import _arguments, _native
 from ._errors import UsageError
+from ._native import KeyRing
 from ._pieces import Pieces, ValuePieces
 from ._types import Check, Dialect, Place, RaggedRecord
 
 if TYPE_CHECKING:
     import pyarrow
-    from typing_extensions import Buffer
 
     from ._batches import Schema
 
+_log = logging.getLogger("cleave")
+
 _PAGE_SIZE = 1 << 20
+
+Header = Literal["repeat", "first", "drop"]
+Key = Union[bytes, str, "os.PathLike[str]"]
+
+
+class Recipe(NamedTuple):
+    """What a pickled file is opened from."""
+
+    path: str
+    version: tuple[int, int]
+    """The size, and the time of the last change in ns since 1970."""
+    arguments: dict[str, object]
+    """Of ``open``."""
+
+
+class Selection(NamedTuple):
+    """What ``select`` passes to the extension module."""
+
+    columns: list[int] | None
+    rules: list[tuple[str, str]]
+    keys: KeyRing | None
+    is_text: bool
+    empty_is_null: bool
+    missing_is_null: bool
+    page_size: int
+    range: list[int] | None
+
+
+class Limits(NamedTuple):
+    """Where to cut, as ``split`` and ``write`` pass it to the extension module."""
+
+    is_by_value: bool
+    values: dict[str, Any]
+    parts: list[str]
+
+    def policy(self, header: str) -> _native.Policy:
+        make = _native.Policy.by_value if self.is_by_value else _native.Policy.of
+        return make(**self.values, header=header)
 
 
 class Columns:
@@ -28,13 +69,17 @@ class Columns:
     One row per record, and all columns are strings. An empty record is null in every column. A batch holds about
     ``page_size`` bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file
     again; a pipe or a compressed file that has neither been copied nor has an index can be used only once.
+
+    ``File.select`` and ``Piece.select`` make them. Once the file is closed, a use raises ``UsageError``; a stream that
+    a consumer has already begun goes on.
     """
 
-    def __init__(self, file: File, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, file: File, selection: Selection) -> None:
         self._file = file
-        self._arguments = arguments
-        self._stream: _native.ColumnStream | None = file._native.select(*arguments)
+        self._selection = selection
+        self._stream: _native.ColumnStream | None = file._native.select(*selection)
         self._names = self._stream.names
+        file._columns.add(self)
 
     @property
     def names(self) -> list[str]:
@@ -42,8 +87,9 @@ class Columns:
         return list(self._names)
 
     def _take(self) -> _native.ColumnStream:
+        native = self._file._native
         stream, self._stream = self._stream, None
-        return stream if stream is not None else self._file._native.select(*self._arguments)
+        return stream if stream is not None else native.select(*self._selection)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A capsule of the Arrow C stream interface. ``requested_schema`` is ignored, as the protocol allows."""
@@ -60,18 +106,82 @@ class Columns:
 
 
 class File:
-    """A CSV file, or CSV in memory. ``open`` returns one. Any thread may use it; calls run one after another.
+    """A CSV file, or CSV in memory. ``cleave.open`` returns one.
 
-    Long calls release the GIL, use ``threads`` threads, and end when Ctrl-C is pressed.
+    Any thread may use it; calls run one after another. Long calls release the GIL, use ``threads`` threads, and end
+    when Ctrl-C is pressed. Every call raises ``InputChangedError`` if the file has changed since it was opened.
+
+    It is a context manager that closes the file. ``len`` is the number of records; a File is always true, even without
+    any. A File that was opened by the path of a regular file can be pickled: it is opened again from the same path, and
+    another version of the file raises ``InputChangedError``.
     """
 
     def __init__(
-        self, native: _native.File, owner: memoryview | None, has_header: bool, allow_open_quote: bool
+        self, native: _native.File, owner: memoryview | None, settings: _native.Settings, name: str
     ) -> None:
-        self._native = native
+        self._open: _native.File | None = native
         self._owner = owner
-        self._has_header = has_header and native.dialect()["header"] != "none"
-        self._allow_open_quote = allow_open_quote
+        self._name = name
+        self._has_header = settings.has_header and native.dialect()["header"] != "none"
+        self._allow_open_quote = settings.allow_open_quote
+        self._recipe: Recipe | None = None
+        self._columns: weakref.WeakSet[Columns] = weakref.WeakSet()
+
+    @property
+    def _native(self) -> _native.File:
+        if self._open is None:
+            raise UsageError(f"{self._name}: the file is closed")
+        return self._open
+
+    def close(self) -> None:
+        """Closes the file and frees its memory. Any later use, also of its pieces and columns, raises ``UsageError``.
+
+        Closing twice does nothing. Calls and streams that run go on to their end; bytes that were returned stay.
+        """
+        self._open = None
+        self._owner = None
+        for columns in self._columns:
+            columns._stream = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._open is None
+
+    def __enter__(self) -> File:
+        self._native  # noqa: B018  raises if it is closed
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.records
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        if self._open is None:
+            return f"<cleave.File {self._name!r}: closed>"
+        dialect = self.dialect
+        if self._open.is_json_lines():
+            return f"<cleave.File {self._name!r}: JSON Lines>"
+        header = "with" if self._has_header else "without"
+        return f"<cleave.File {self._name!r}: delimiter {dialect.delimiter!r}, {header} a header>"
+
+    def __reduce__(self) -> tuple[Callable[[Recipe], File], tuple[Recipe]]:
+        from ._open import reopen
+
+        self._native  # noqa: B018  raises if it is closed
+        if self._recipe is None:
+            raise UsageError(f"{self._name}: only a File that was opened by the path of a regular file can be pickled")
+        return reopen, (self._recipe,)
+
+    @property
+    def name(self) -> str:
+        """The path or the URL as it was given, or the name of the file object; ``"memory"`` for bytes."""
+        return self._name
 
     @property
     def size(self) -> int:
@@ -94,7 +204,10 @@ class File:
         return self._native.names() if self._has_header else None
 
     def check(self, max_ragged: int = 10) -> Check:
-        """Examines every byte. ``ragged`` lists at most ``max_ragged`` records."""
+        """Examines every byte, on all threads.
+
+        max_ragged: ``Check.ragged`` lists at most so many records.
+        """
         most = _arguments.number("max_ragged", max_ragged)
         found: dict[str, Any] = {**self._native.check(most, self._has_header)}
         found["ragged"] = [RaggedRecord(*record) for record in found["ragged"]]
@@ -175,13 +288,44 @@ class File:
             differently.
         max_values: with ``by``, more distinct values than this raise ``UsageError``; 10,000 by default.
         """
-        limits = {"size": size, "records": records}
-        ends = {name: _arguments.number(name, value, True) for name, value in limits.items()}
-        for name, value in {"n": n, "buckets": buckets, **limits}.items():
-            if value == 0:
+        limits = self._limits(
+            n, size, records, together, by, balance, accepts_missing, buckets, parts, seed, max_values
+        )
+        policy = limits.policy("repeat" if self._has_header else "none")
+        pieces: Pieces | ValuePieces
+        if limits.is_by_value:
+            pieces = ValuePieces(self, self._native.split_by_value(policy), limits)
+        else:
+            pieces = Pieces(self, self._native.split(policy), limits)
+        _log.debug("split: %s: %d pieces", self._name, len(pieces))
+        return pieces
+
+    def _limits(
+        self,
+        n: int | None,
+        size: int | None,
+        records: int | None,
+        together: str | None,
+        by: str | int | Sequence[str | int] | None,
+        balance: str,
+        accepts_missing: bool,
+        buckets: int | None,
+        parts: Mapping[str, float | str] | None,
+        seed: int | None,
+        max_values: int | None,
+    ) -> Limits:
+        """Checks the arguments of ``split`` and ``write``."""
+        native = self._native
+        counts = {"n": n, "size": size, "records": records, "buckets": buckets, "max_values": max_values, "seed": seed}
+        numbers = {name: _arguments.number(name, value, True) for name, value in counts.items()}
+        for name in ("n", "size", "records", "buckets"):
+            if numbers[name] == 0:
                 raise UsageError(f"{name}: at least 1")
+        _arguments.flag("accepts_missing", accepts_missing)
+        _arguments.text("balance", balance)
+        ends = {name: numbers[name] for name in ("size", "records")}
         if n is None and size is None and records is None and by is None and parts is None:
-            raise UsageError("split needs n, size, records, by or parts")
+            raise UsageError("give n, size, records, by or parts")
         if n is not None and (size is not None or records is not None):
             raise UsageError("n excludes size and records")
         if by is None and (buckets is not None or max_values is not None):
@@ -189,18 +333,14 @@ class File:
         if seed is not None and buckets is None and parts is None:
             raise UsageError("seed needs buckets or parts")
         if by is None and parts is None:
-            header = "repeat" if self._has_header else "none"
-            return Pieces(
-                self,
-                self._native.split(
-                    n=_arguments.number("n", n, True),
-                    together=None if together is None else _arguments.text("together", together),
-                    balance=_arguments.text("balance", balance),
-                    accepts_missing=bool(accepts_missing),
-                    header=header,
-                    **ends,
-                ),
-            )
+            values: dict[str, object] = {
+                "n": numbers["n"],
+                "together": None if together is None else _arguments.text("together", together),
+                "balance": balance,
+                "accepts_missing": accepts_missing,
+                **ends,
+            }
+            return Limits(False, values, [])
         if n is not None or together is not None or balance != "bytes":
             raise UsageError("by and parts exclude n, together and balance")
         if buckets is not None and max_values is not None:
@@ -209,46 +349,159 @@ class File:
             raise UsageError("parts excludes max_values: there are as many pieces as parts")
         if parts is not None and not parts:
             raise UsageError("parts: no part")
-        if isinstance(by, (bytes, bytearray, memoryview)):
-            raise UsageError("by: a name is a str, and a number an int")
-        columns = [] if by is None else [by] if isinstance(by, (str, int)) else list(by)
+        columns = [] if by is None else _arguments.columns("by", by)
         if by is not None and not columns:
             raise UsageError("by: no column")
-        if self._native.is_json_lines():
+        if native.is_json_lines():
             text = ",".join(_arguments.text("by", path) for path in columns)
         else:
-            text = ",".join(f"#{number + 1}" for number in self._numbers_of(columns))
-        named = _arguments.parts(parts or {})
-        return ValuePieces(
-            self,
-            self._native.split_by_value(
-                columns=text,
-                buckets=_arguments.number("buckets", buckets, True),
-                parts=named,
-                seed=_arguments.number("seed", 0 if seed is None else seed),
-                max_values=_arguments.number("max_values", max_values, True),
-                accepts_missing=bool(accepts_missing),
-                has_header=self._has_header,
-                **ends,
-            ),
-            [name for name, _ in named],
+            text = _list_of(self._numbers_of(columns))
+        named = _arguments.parts(_arguments.mapping("parts", parts))
+        values = {
+            "columns": text,
+            "buckets": numbers["buckets"],
+            "parts": named,
+            "seed": numbers["seed"] or 0,
+            "max_values": numbers["max_values"],
+            "accepts_missing": accepts_missing,
+            **ends,
+        }
+        return Limits(True, values, [name for name, _ in named])
+
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        n: int | None = None,
+        size: int | None = None,
+        records: int | None = None,
+        together: str | None = None,
+        by: str | int | Sequence[str | int] | None = None,
+        balance: str = "bytes",
+        accepts_missing: bool = False,
+        buckets: int | None = None,
+        parts: Mapping[str, float | str] | None = None,
+        seed: int | None = None,
+        max_values: int | None = None,
+        header: Header = "repeat",
+        select: Sequence[str | int] | None = None,
+        redact: Mapping[str, str] | None = None,
+        keys: Mapping[str, Key] | None = None,
+        name: str | None = None,
+        compress: str | None = None,
+        manifest: str | os.PathLike[str] | None = None,
+        replace: bool = False,
+        progress: Callable[[int, int | None], object] | None = None,
+    ) -> list[str]:
+        """Writes pieces to files, as the command ``cleave split`` does, and returns their paths in order.
+
+        Either all pieces appear or none: whatever goes wrong, and if Ctrl-C is pressed, nothing is left behind. Reads
+        the file once or twice, and holds none of it in memory. A pipe cannot be used any more afterwards.
+
+        folder: the folder of the pieces. It is created if it is missing.
+        n, size, records, together, by, balance, accepts_missing, buckets, parts, seed, max_values: as for ``split``.
+            With ``select`` and ``redact``, ``size`` limits what is written.
+        header: ``"repeat"`` in every piece, ``"first"``: only in the first one, or ``"drop"``: in none.
+        select: the columns of the pieces, in this order, by their names or their numbers from 0; all by default.
+        redact, keys: as for ``select``.
+        name: the names of the pieces, within the folder: a pattern with ``{stem}`` and ``{ext}`` of the file's name,
+            the number ``{i}`` or ``{i:05}``, how many there are ``{n}``, the first byte ``{start}``, the first record
+            ``{record}``, and the value or the part ``{value}``. By default ``"{stem}.{i}{ext}"`` or, with ``by`` and
+            ``parts``, ``"{stem}.{value}{ext}"``.
+        compress: ``"gzip"`` or ``"zstd"``, or with a level: ``"gzip:9"``. The names get the suffix ``.gz`` or ``.zst``.
+        manifest: the path of a JSON file that lists the pieces, which appears after all of them.
+        replace: replace files that have the name of a piece; otherwise they raise ``FileExistsError``.
+        progress: called by this thread about ten times a second, and once at the end, with the bytes that have been
+            read and written, and the bytes to read and write in all, or None for a pipe. If it raises an exception,
+            the job is undone and the exception is passed on. It must not use this file.
+
+        Raises what ``split`` and ``select`` raise, and ``OSError``.
+        """
+        limits = self._limits(
+            n, size, records, together, by, balance, accepts_missing, buckets, parts, seed, max_values
         )
+        if header not in ("repeat", "first", "drop"):
+            raise UsageError(f"header: {header!r} is not one of repeat, first, drop")
+        columns = None
+        if select is not None:
+            columns = self._numbers_of(_arguments.columns("select", select))
+            if not columns:
+                raise UsageError("select: no column")
+        rules, ring = self._rules(redact, keys)
+        return self._write(folder, limits, header, columns, rules, ring, name, compress, manifest, replace, progress)
+
+    def _write(
+        self,
+        folder: str | os.PathLike[str],
+        limits: Limits,
+        header: str,
+        columns: list[int] | None,
+        rules: list[tuple[str, str]],
+        keys: KeyRing | None,
+        name: str | None,
+        compress: str | None,
+        manifest: str | os.PathLike[str] | None,
+        replace: bool,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> list[str]:
+        path = _arguments.path("folder", folder)
+        if not path:
+            raise UsageError('folder: the path is empty; "." is the working directory')
+        pattern = _default_name(limits) if name is None else _arguments.text("name", name)
+        if not pattern or pattern.startswith("/") or pattern.endswith("/") or ".." in pattern.split("/"):
+            raise UsageError(f"name: {pattern!r} is not the name of a file within the folder")
+        packing = _arguments.compression(compress)
+        if packing is None and name is not None:
+            _refuse_plain(pattern)
+        if progress is not None and not callable(progress):
+            raise _arguments.wrong("progress", "a function", progress)
+        list_path = "" if manifest is None else _arguments.path("manifest", manifest)
+        if manifest is not None and (not list_path or list_path.endswith("/")):
+            raise UsageError(f"manifest: {list_path!r} names no file")
+        start = "" if path == "." else path.rstrip("/").replace("{", "{{").replace("}", "}}") + "/"
+        began = time.monotonic()
+        paths = self._native.write(
+            policy=limits.policy(header if self._has_header else "none"),
+            columns=columns,
+            rules=rules,
+            keys=keys,
+            names=os.fsencode(start + pattern),
+            compression=None if packing is None else packing[0],
+            level=None if packing is None else packing[1],
+            manifest=os.fsencode(list_path),
+            replace=_arguments.flag("replace", replace),
+            progress=progress,
+        )
+        _log.debug("write: %s: %d pieces in %.3f s", self._name, len(paths), time.monotonic() - began)
+        return [os.fsdecode(path) for path in paths]
+
+    def index(self) -> str:
+        """Makes the index of the file, ``FILE.cleave`` beside it, as ``cleave index`` does, and returns its path.
+
+        This file uses it from then on, and later ones will, unless they are opened with ``index=False``. Records need
+        not be searched for then, and pieces of a gzip file are read from the middle. An older index is replaced.
+        Raises ``UsageError`` if it is not a plain or gzip file that was opened by its path, ``OpenQuoteError``, and
+        ``OSError``.
+        """
+        path = os.fsdecode(self._native.make_index())
+        _log.debug("index: %s", path)
+        return path
 
     def select(
         self,
-        *columns: str | int,
+        *columns: str | int | Sequence[str | int],
         redact: Mapping[str, str] | None = None,
-        keys: Mapping[str, bytes | str | os.PathLike[str]] | None = None,
+        keys: Mapping[str, Key] | None = None,
         empty_is_null: bool = False,
         missing_is_null: bool = False,
         binary: bool = False,
         page_size: int = _PAGE_SIZE,
-        _span: list[int] | None = None,
     ) -> Columns:
         """Columns as an Arrow stream, in the given order.
 
-        columns: names in the header, or numbers from 0; at least one. ``"*"`` alone means all columns. Naming none
-            raises ``UsageError``, so that a list that is empty by mistake does not select every column.
+        columns: names in the header, or numbers from 0, or one list of them. ``"*"`` alone means all columns. Naming
+            none, also by an empty list, raises ``UsageError``: it must not select every column by mistake, and a stream
+            without columns cannot say how many rows it has.
         redact: an operation for each column to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. With it,
             a byte that readers may interpret differently raises ``InputError``. ``suppress`` raises ``RuleError``,
             because it reads a file twice; write the changed file first, with ``cleave cat``.
@@ -262,25 +515,53 @@ class File:
 
         Errors in the data surface in the consumer, with the byte and the record in their message.
         """
-        rules = redact or {}
-        if not columns:
+        return self._select(columns, redact, keys, empty_is_null, missing_is_null, binary, page_size, None)
+
+    def _select(
+        self,
+        columns: tuple[str | int | Sequence[str | int], ...],
+        redact: Mapping[str, str] | None,
+        keys: Mapping[str, Key] | None,
+        empty_is_null: bool,
+        missing_is_null: bool,
+        binary: bool,
+        page_size: int,
+        span: list[int] | None,
+    ) -> Columns:
+        is_list = len(columns) == 1 and isinstance(columns[0], Sequence) and not isinstance(columns[0], (str, bytes))
+        wanted = _arguments.columns("a column", columns[0] if is_list else columns)
+        if not wanted:
             raise UsageError('no column is named; "*" stands for all of them')
-        has_all = columns == ("*",)
-        if has_all:
-            columns = ()
-        elif "*" in columns:
+        has_all = wanted == ["*"]
+        if "*" in wanted and not has_all:
             raise UsageError('"*" stands for all columns, so name no others')
-        numbers = self._numbers_of((*columns, *rules))
-        wanted = None if has_all else numbers[: len(columns)]
-        texts = [
-            (f"#{number + 1}: {rule}", f"redact[{column!r}]")
-            for number, (column, rule) in zip(numbers[len(columns) :], rules.items())
-        ]
-        ring = _key_ring(keys) if keys else None
-        size = _arguments.number("page_size", page_size)
-        return Columns(
-            self, (wanted, texts, ring, not binary, bool(empty_is_null), bool(missing_is_null), size, _span)
+        numbers = None if has_all else self._numbers_of(wanted)
+        rules, ring = self._rules(redact, keys)
+        selection = Selection(
+            columns=numbers,
+            rules=rules,
+            keys=ring,
+            is_text=not _arguments.flag("binary", binary),
+            empty_is_null=_arguments.flag("empty_is_null", empty_is_null),
+            missing_is_null=_arguments.flag("missing_is_null", missing_is_null),
+            page_size=_arguments.number("page_size", page_size),
+            range=span,
         )
+        return Columns(self, selection)
+
+    def _rules(
+        self, redact: Mapping[str, str] | None, keys: Mapping[str, Key] | None
+    ) -> tuple[list[tuple[str, str]], KeyRing | None]:
+        """The rules with where they were given, and the keys."""
+        given = _arguments.mapping("redact", redact)
+        columns = [_arguments.column("redact", column) for column in given]
+        texts = [_arguments.text(f"redact[{column!r}]", rule) for column, rule in given.items()]
+        rules = [
+            (f"#{number + 1}: {text}", f"redact[{column!r}]")
+            for number, text, column in zip(self._numbers_of(columns), texts, columns)
+        ]
+        ring = _key_ring(_arguments.mapping("keys", keys)) if keys else None
+        return rules, ring
 
     def batches(
         self,
@@ -337,12 +618,7 @@ class File:
 
 
 def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
-    if not isinstance(column, (str, int)):
-        hint = "; write *names" if isinstance(column, (list, tuple)) else ""
-        raise TypeError(f"a column: a str or an int, and not {type(column).__name__}{hint}")
     if isinstance(column, int):
-        if not 0 <= column < 1 << 64:
-            raise UsageError(f"there is no column {column}")
         return column
     if not has_header:
         raise UsageError(f"there is no header with a column {column!r}: give its number, from 0")
@@ -354,149 +630,34 @@ def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
     return found[0]
 
 
-def _key_ring(keys: Mapping[str, bytes | str | os.PathLike[str]]) -> _native.KeyRing:
+def _list_of(numbers: list[int]) -> str:
+    return ",".join(f"#{number + 1}" for number in numbers)
+
+
+def _default_name(limits: Limits) -> str:
+    """The pattern that the command uses, too."""
+    if not limits.is_by_value or limits.values["buckets"] is not None:
+        return "{stem}.{i}{ext}"
+    has_several = limits.values["size"] is not None or limits.values["records"] is not None
+    return "{stem}.{value}.{i}{ext}" if has_several else "{stem}.{value}{ext}"
+
+
+def _refuse_plain(pattern: str) -> None:
+    """Refuses a name of a compressed file for a piece that is not compressed."""
+    for suffix, format in ((".gz", "gzip"), (".zst", "zstd")):
+        if pattern.endswith(suffix):
+            raise UsageError(f"name: it ends with {suffix}, but the pieces are not compressed; add compress={format!r}")
+
+
+def _key_ring(keys: Mapping[object, object]) -> KeyRing:
     sources, given = [], []
     for name, key in keys.items():
-        _arguments.text("the name of a key", name)
+        name = _arguments.text("keys", name)
         if isinstance(key, bytes):
             given.append((name, key))
         elif isinstance(key, str) and key.startswith(("file:", "env:", "fd:")):
-            sources.append(f"{name}={key}")
+            sources.append(_arguments.text(f"keys[{name!r}]", f"{name}={key}"))
         else:
-            sources.append(f"{name}=file:{os.fsdecode(key)}")
-    return _native.KeyRing(sources, given)
-
-
-def _path_of(source: Any) -> bytes | None:
-    """A path that opens the file behind a file object, if the object is a plain file at its start."""
-    try:
-        descriptor = source.fileno()
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or source.tell() != 0:
-            return None
-    except (AttributeError, OSError, ValueError):
-        return None
-    # A file object that decompresses has the descriptor of the compressed file, and there is no way to tell.
-    return f"/proc/self/fd/{descriptor}".encode() if isinstance(source, (io.FileIO, io.BufferedReader)) else None
-
-
-def _settings(
-    dialect: str | None,
-    options: dict[str, str | bytes | None],
-    header: bool,
-    allow_open_quote: bool,
-    threads: int | None,
-    *,
-    skip_lines: int = 0,
-    preamble: int = 0,
-    index: bool = True,
-) -> _native.Settings:
-    settings = _native.Settings(None if dialect is None else _arguments.text("dialect", dialect))
-    for option, value in options.items():
-        if isinstance(value, str):
-            settings.set(option, value.encode("utf-8" if option == "comment" else "latin-1"))
-        elif value is not None:
-            if not isinstance(value, bytes):
-                raise TypeError(f"{option}: a str or bytes, and not {type(value).__name__}")
-            settings.set(option, value)
-    settings.skip_lines = _arguments.number("skip_lines", skip_lines)
-    settings.preamble = _arguments.number("preamble", preamble)
-    settings.has_header = bool(header)
-    settings.allow_open_quote = bool(allow_open_quote)
-    settings.uses_index = bool(index)
-    if threads is None:
-        threads = len(os.sched_getaffinity(0))
-    threads = _arguments.number("threads", threads)
-    if not 1 <= threads <= 1024:
-        raise UsageError("threads: from 1 to 1024")
-    settings.threads = threads
-    return settings
-
-
-def open(  # noqa: A001
-    source: str | os.PathLike[str] | Buffer | IO[bytes],
-    *,
-    dialect: str | None = None,
-    delimiter: str | bytes | None = None,
-    quote: str | bytes | None = None,
-    escape: str | bytes | None = None,
-    escape_scope: str | None = None,
-    quoting: str | None = None,
-    terminator: str | None = None,
-    skip_lines: int = 0,
-    comment: str | bytes | None = None,
-    header: bool = True,
-    allow_open_quote: bool = False,
-    encoding: str | None = None,
-    index: bool = True,
-    threads: int | None = None,
-) -> File:
-    """Opens CSV, and finds its dialect from the first 64 KiB.
-
-    source: a path, where ``"-"`` is standard input; an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array; or a
-        binary file object, which is read from its current position. ``bytes`` are never a path. A file is read as
-        needed; if it becomes shorter, an error is raised. Compressed files, pipes, and file objects that are not
-        plain files are copied, decompressed, to a temporary file if more than one pass is needed, but see ``index``. An
-        ``mmap`` is read in place: if its file becomes shorter in the meantime, the process dies, as always in Python.
-    dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv,
-        jsonl. The other options change parts of it.
-    delimiter: one byte, or ``"auto"``, the default.
-    quote, escape: one byte, or ``""`` for none.
-    escape_scope: ``"everywhere"`` or ``"quoted"``.
-    quoting: ``"field-start"``, the default, or ``"anywhere"``.
-    terminator: ``"lf"``, ``"cr"``, ``"any"`` or ``"auto"``, the default.
-    skip_lines: how many lines come before the header, whatever they contain. A first line ``sep=;`` is always skipped
-        and sets the delimiter, except in JSON Lines and where a different delimiter is given.
-    comment: lines before the header that begin with this text are not records.
-    header: whether the first record is a header; JSON Lines never have one.
-    allow_open_quote: accept a quote that is never closed; everything after it belongs to the same record.
-    encoding: ``"utf-16le"`` or ``"utf-16be"``: the file is converted to UTF-8 as it is read, and sizes and offsets refer
-        to the UTF-8 text. Without it, the bytes are read as they are, in any encoding in which the bytes that have a
-        meaning in CSV are ASCII, such as UTF-8 and Latin-1.
-    index: use the index beside the file, ``FILE.cleave``, if ``cleave index`` has made one and the file is still the
-        same. Records need not be searched for then, and pieces of a gzip file are read from the middle, without a
-        copy. An index that cannot be trusted is not used, and causes a ``UserWarning``. With ``redact``, nothing is read
-        by it, and pieces that were planned with it are compared with a scan of the file.
-    threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
-    """
-    options: dict[str, str | bytes | None] = {
-        "delimiter": delimiter,
-        "quote": quote,
-        "escape": escape,
-        "escape_scope": escape_scope,
-        "quoting": quoting,
-        "terminator": terminator,
-        "comment": comment,
-        "encoding": encoding,
-    }
-    settings = _settings(dialect, options, header, allow_open_quote, threads, skip_lines=skip_lines, index=index)
-    if isinstance(source, (str, os.PathLike)):
-        return File(_native.File.of_path(os.fsencode(source), settings), None, header, allow_open_quote)
-    if isinstance(source, io.BytesIO):
-        if source.tell() == 0:
-            source = source.getbuffer()
-        else:
-            source = source.getbuffer()[source.tell() :]
-    if isinstance(source, io.TextIOBase):
-        raise TypeError("a file object that reads text; open it in binary mode, 'rb'")
-    if not hasattr(source, "read") or hasattr(source, "tolist") or _is_buffer(source):
-        view = memoryview(source).cast("B")  # type: ignore[arg-type]
-        return File(_native.File.of_buffer(view, "memory", settings), view.toreadonly(), header, allow_open_quote)
-    path = _path_of(source)
-    if path is not None:
-        return File(_native.File.of_path(path, settings), None, header, allow_open_quote)
-    import shutil  # rarely needed and slow to import
-    import tempfile
-
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(source, copy, _PAGE_SIZE)  # type: ignore[arg-type]
-        copy.flush()
-        path = f"/proc/self/fd/{copy.fileno()}".encode()
-        return File(_native.File.of_path(path, settings), None, header, allow_open_quote)
-
-
-def _is_buffer(source: object) -> bool:
-    try:
-        memoryview(source).release()  # type: ignore[arg-type]
-    except TypeError:
-        return False
-    return True
+            path = _arguments.path(f"keys[{name!r}]", key)
+            sources.append(_arguments.text(f"keys[{name!r}]", f"{name}=file:{path}"))
+    return KeyRing(sources, given)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+import operator
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from . import _native
+from . import _arguments, _native
+from ._errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow
 
     from ._batches import Schema
-    from ._file import Columns, File
+    from ._file import Columns, File, Key, Limits
+
+_PAGE_SIZE = 1 << 20
 
 _Piece = TypeVar("_Piece", bound="_AnyPiece")
 _Native = TypeVar("_Native", bound=_native.Pieces)
@@ -59,9 +64,16 @@ class _AnyPiece:
     def __len__(self) -> int:
         return self._length
 
+    def __bool__(self) -> bool:
+        return True
+
 
 class Piece(_AnyPiece):
-    """One of the pieces of a file: whole records, without the header."""
+    """One of the pieces of a file: whole records, without the header.
+
+    It can be pickled if its file can; a process that loads it opens the file. ``len`` is ``length``; a Piece is always
+    true, even without any bytes.
+    """
 
     __slots__ = ("_file",)
 
@@ -83,9 +95,19 @@ class Piece(_AnyPiece):
         # A BytesIO shares the bytes that it is created from.
         return io.BytesIO(self._file._native.read(self._start, self._length, self._header_size))
 
-    def select(self, *columns: str | int, **options: Any) -> Columns:
+    def select(
+        self,
+        *columns: str | int | Sequence[str | int],
+        redact: Mapping[str, str] | None = None,
+        keys: Mapping[str, Key] | None = None,
+        empty_is_null: bool = False,
+        missing_is_null: bool = False,
+        binary: bool = False,
+        page_size: int = _PAGE_SIZE,
+    ) -> Columns:
         """Like ``File.select``, for the records of this piece."""
-        return self._file.select(*columns, **options, _span=[self._start, self._length, self._first_record - 1])
+        span = [self._start, self._length, self._first_record - 1]
+        return self._file._select(columns, redact, keys, empty_is_null, missing_is_null, binary, page_size, span)
 
     def batches(
         self,
@@ -151,18 +173,28 @@ class ValuePiece(_AnyPiece):
         native = self._pieces._file._native
         return io.BytesIO(native.gather(self._pieces._native, self._number - 1, self._header_size))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise UsageError(_NO_PICKLE)
+
     def __repr__(self) -> str:
         return f"<cleave.ValuePiece {self._number}: {self._records} records>"
 
 
+_NO_PICKLE = "pieces by value cannot be pickled, as their ranges may be many; pickle the File, and split it again"
+
+
 class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
-    def __init__(self, file: File, native: _Native) -> None:
+    def __init__(self, file: File, native: _Native, limits: Limits) -> None:
         self._file = file
         self._native = native
+        self._limits = limits
         self._starts = native.starts
 
     def _piece(self, index: int) -> _Piece:
         raise NotImplementedError
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._file, self._native, self._limits)  # without views of the memory
 
     @property
     def starts(self) -> memoryview:
@@ -188,6 +220,11 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
         return self._native.records
 
     @property
+    def total_records(self) -> int:
+        """The number of records in all pieces together, which is ``File.records``."""
+        return sum(self.records)
+
+    @property
     def header_size(self) -> int:
         """The size of the header in bytes, including what comes before it; 0 without a header."""
         return self._native.header_size
@@ -200,6 +237,25 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
     def __len__(self) -> int:
         return len(self._starts)
 
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        compress: str | None = None,
+        manifest: str | os.PathLike[str] | None = None,
+        replace: bool = False,
+        progress: Callable[[int, int | None], object] | None = None,
+    ) -> list[str]:
+        """Writes these pieces to files, each with the header, and returns their paths in order.
+
+        As ``File.write``, which has more options. Searches for the records again, unless the file has an index, and
+        raises ``InputChangedError`` if the file has changed.
+        """
+        return self._file._write(
+            folder, self._limits, "repeat", None, [], None, name, compress, manifest, replace, progress
+        )
+
     @overload
     def __getitem__(self, index: int) -> _Piece: ...
     @overload
@@ -207,7 +263,11 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
     def __getitem__(self, index: int | slice) -> _Piece | list[_Piece]:
         if isinstance(index, slice):
             return [self._piece(i) for i in range(*index.indices(len(self)))]
-        number = index + len(self) if index < 0 else index
+        try:
+            number = operator.index(index)
+        except TypeError:
+            raise _arguments.wrong("the index of a piece", "an int or a slice", index) from None
+        number = number + len(self) if number < 0 else number
         if not 0 <= number < len(self):
             raise IndexError("there is no such piece")
         return self._piece(number)
@@ -220,7 +280,10 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
 
 
 class Pieces(_AnyPieces[Piece, _native.Pieces]):
-    """The pieces of a file, in order. Together they hold all records, each in one piece."""
+    """The pieces of a file, in order. Together they hold all records, each in one piece.
+
+    They can be pickled if their file can.
+    """
 
     def _piece(self, index: int) -> Piece:
         return Piece(self, index)
@@ -235,9 +298,12 @@ class ValuePieces(_AnyPieces[ValuePiece, _native.PiecesByValue]):
     empty piece starts right after the header.
     """
 
-    def __init__(self, file: File, native: _native.PiecesByValue, parts: Sequence[str] = ()) -> None:
-        super().__init__(file, native)
-        self._parts = parts
+    def __init__(self, file: File, native: _native.PiecesByValue, limits: Limits) -> None:
+        super().__init__(file, native, limits)
+        self._parts = limits.parts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise UsageError(_NO_PICKLE)
 
     def _piece(self, index: int) -> ValuePiece:
         return ValuePiece(self, index)

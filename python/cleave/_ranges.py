@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _arguments, _native
-from ._file import _settings
+from ._open import settings_of
+from ._types import Dialect
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -67,19 +68,45 @@ class Cut:
         return self._native.find(read)
 
 
-
-def scan(buffer: Buffer, start: int = 0, *, threads: int = 1, preamble: int = 0, **dialect: Any) -> Summary:
+def scan(
+    buffer: Buffer,
+    start: int = 0,
+    *,
+    threads: int = 1,
+    preamble: int | None = None,
+    dialect: str | Dialect | None = None,
+    delimiter: str | bytes | None = None,
+    quote: str | bytes | None = None,
+    escape: str | bytes | None = None,
+    escape_scope: str | None = None,
+    quoting: str | None = None,
+    terminator: str | None = None,
+) -> Summary:
     """Summarises bytes ``[start, start + len(buffer))`` of an input; ``buffer`` contains exactly these.
 
     The bytes before and after them need not be known. If the range of ``b`` follows the range of ``a``, ``a + b`` is
     the summary of both together. The dialect is given as for ``open``, and must include the delimiter and the
-    terminator.
+    terminator; the ``Dialect`` of a ``File`` with the head of the input has both.
 
-    preamble: how many bytes of the input come before its header and are not data, as in ``File.dialect.preamble``; it
-        must be the same for all ranges.
+    preamble: how many bytes of the input come before its header and are not data, as in ``Dialect.preamble``, which is
+        the default if ``dialect`` is a ``Dialect``; it must be the same for all ranges.
     """
-    settings = _settings(dialect.pop("dialect", None), dialect, True, False, threads, preamble=preamble)
-    return Summary(_native.scan(buffer, _arguments.number("start", start), settings))
+    if preamble is None:
+        preamble = dialect.preamble if isinstance(dialect, Dialect) else 0
+    options: dict[str, str | bytes | None] = {
+        "delimiter": delimiter,
+        "quote": quote,
+        "escape": escape,
+        "escape_scope": escape_scope,
+        "quoting": quoting,
+        "terminator": terminator,
+    }
+    settings = settings_of(dialect, options, True, False, threads, preamble=preamble)
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError:
+        raise _arguments.wrong("buffer", "an object with contiguous bytes", buffer) from None
+    return Summary(_native.scan(view, _arguments.number("start", start), settings))
 
 
 class Plan:
@@ -111,6 +138,8 @@ def plan(
     Raises InputError if the ranges do not form one whole input or, unless ``allow_open_quote``, if a quote is open at its end.
     """
     natives = []
+    if not isinstance(summaries, Iterable):
+        raise _arguments.wrong("summaries", "several of Summary", summaries)
     for summary in summaries:
         if not isinstance(summary, Summary):
             raise TypeError(f"summaries: a Summary, and not {type(summary).__name__}")
@@ -121,7 +150,7 @@ def plan(
             input_size=_arguments.number("input_size", input_size),
             n=_arguments.number("n", n, True),
             records=_arguments.number("records", records, True),
-            has_header=bool(header),
-            allow_open_quote=bool(allow_open_quote),
+            has_header=_arguments.flag("header", header),
+            allow_open_quote=_arguments.flag("allow_open_quote", allow_open_quote),
         )
     )

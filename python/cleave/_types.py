@@ -26,7 +26,10 @@ class RaggedRecord(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """What the bytes of a file mean. Anything not given was found from the first 64 KiB."""
+    """What the bytes of a file mean. Anything not given was found from the first 64 KiB.
+
+    ``open`` and ``scan`` take it as their ``dialect``, so a second file is read like the first.
+    """
 
     delimiter: bytes
     quote: bytes | None
@@ -46,7 +49,10 @@ class Dialect(NamedTuple):
 
 
 class Check(NamedTuple):
-    """What a file contains, and what is unusual in it: counts, and the position of the first occurrence of each."""
+    """What a file contains, and what is unusual in it: counts, and the position of the first occurrence of each.
+
+    It is true if it is ``sound``: ``assert f.check()``.
+    """
 
     sound: bool
     """Whether no quote is left open, all records have the same number of fields and, in JSON Lines, all are JSON."""
@@ -83,3 +89,6 @@ class Check(NamedTuple):
     keys: dict[str, int] | None
     """How often the objects have each key, in the order in which they occur first. None if there are more than 1000
     keys, or one longer than 256 bytes."""
+
+    def __bool__(self) -> bool:
+        return self.sound

@@ -58,11 +58,7 @@ void raise_system(const std::system_error& error) {
 
 }  // namespace
 
-void warn(const std::string& message) {
-    // The caller of the method of cleave.File that called the native one.
-    constexpr int kCaller = 2;
-    if (PyErr_WarnFormat(PyExc_UserWarning, kCaller, "%U", text(message).ptr()) != 0) throw nb::python_error();
-}
+void warn(const std::string& message) { nb::module_::import_("cleave._errors").attr("warn")(text(message)); }
 
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     try {
@@ -85,6 +81,8 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
         raise("UsageError", text(error.what()));
     } catch (const std::system_error& error) {
         raise_system(error);
+    } catch (const Error& error) {
+        raise("Error", text(error.what()));
     }
 }
 

@@ -17,7 +17,7 @@ struct PlacedError {
     std::optional<std::uint64_t> header_records;
 };
 
-// Issues a UserWarning. Throws nb::python_error if a filter makes it an exception. Needs the GIL.
+// Issues a CleaveWarning. Throws nb::python_error if a filter makes it an exception. Needs the GIL.
 void warn(const std::string& message);
 
 // Raises in Python what was thrown in C++. For nanobind.

@@ -1,8 +1,12 @@
 #include "file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "buffer.h"
@@ -10,7 +14,6 @@
 #include "cleave/index_file.h"
 #include "errors.h"
 #include "guarded.h"
-#include "interruptible.h"
 
 namespace nb = nanobind;
 
@@ -42,18 +45,31 @@ bool is_same(const FileIdentity& a, const FileIdentity& b) {
     return a.is_same_file(b) && a.size == b.size && a.mtime_ns == b.mtime_ns && a.ctime_ns == b.ctime_ns;
 }
 
+// The file at `path`, called `name`.
+Input open_as(const std::string& path, const std::string& name, Access access, Encoding encoding) {
+    if (name == path) return Input::open(path, nullptr, access, encoding);
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) throw SystemError(errno, std::generic_category(), name);
+    return Input::of_descriptor(descriptor, name, nullptr, access, encoding);
+}
+
 // Only a limited number of files can be mapped at once; the rest are read with pread().
-Input open_input(const std::string& path, Encoding encoding) {
+Input open_input(const std::string& path, const std::string& name, Encoding encoding) {
     struct stat status;
     const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    Input input = Input::open(path, nullptr, Access::kMapped, encoding);
-    if (is_file && input.is_stream()) input = Input::open(path, nullptr, Access::kRead, encoding);
+    Input input = open_as(path, name, Access::kMapped, encoding);
+    if (is_file && input.is_stream()) input = open_as(path, name, Access::kRead, encoding);
     return input;
 }
 
 }  // namespace
 
-File::File(std::shared_ptr<Input> input, const Settings& settings) : input_(std::move(input)), settings_(settings) {
+File::File(std::shared_ptr<Input> input, const Settings& settings, bool is_path)
+    : input_(std::move(input)),
+      settings_(settings),
+      identity_(input_->identity()),
+      is_regular_(is_path && input_->path() != "-" && identity_.mtime_ns != 0),
+      was_stream_(input_->is_stream()) {
     input_->set_cancellation(cancellation_.get());
     run([&] {
         sniffed_ = settle_dialect(settings_.dialect, *input_);
@@ -62,22 +78,19 @@ File::File(std::shared_ptr<Input> input, const Settings& settings) : input_(std:
     });
 }
 
-std::unique_ptr<File> File::of_path(const std::string& path, const Settings& settings) {
+std::unique_ptr<File> File::of_path(const std::string& path, const Settings& settings, const std::string& name) {
     auto input = [&] {
         const nb::gil_scoped_release unlocked;  // opening a FIFO waits for its writer
         const Guarded guarded;
-        return std::make_shared<Input>(open_input(path, settings.encoding));
+        return std::make_shared<Input>(open_input(path, name.empty() ? path : name, settings.encoding));
     }();
-    return std::unique_ptr<File>(new File(std::move(input), settings));
+    return std::unique_ptr<File>(new File(std::move(input), settings, name.empty()));
 }
 
 std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name, const Settings& settings) {
     if (settings.encoding != Encoding::kBytes) throw ArgumentError("encoding: only a file or a pipe is converted");
     const auto held = std::make_shared<HeldInput>(object, name);
-    if (compression_of(held->buffer.bytes()) != Compression::kNone) {
-        throw InputError("the bytes are compressed; open the file by its path, or decompress them");
-    }
-    return std::unique_ptr<File>(new File(std::shared_ptr<Input>(held, &held->input), settings));
+    return std::unique_ptr<File>(new File(std::shared_ptr<Input>(held, &held->input), settings, false));
 }
 
 Execution File::execution() const {
@@ -87,11 +100,14 @@ Execution File::execution() const {
     return execution;
 }
 
+void File::run(FunctionRef<void()> work, Length length) { run_locked(work, length, true, nullptr); }
+
+void File::run_job(FunctionRef<void()> work, Watch& watch) { run_locked(work, Length::kLong, false, &watch); }
+
 // Calls work() without the GIL, one call at a time. If the work is short and does not wait for a stream, this thread
 // does it itself: starting a second thread, so that this one can check for signals, takes a tenth of a millisecond.
-template <class Work>
-void File::run(const Work& work, Length length) {
-    std::unique_lock lock(mutex_, std::defer_lock);
+void File::run_locked(FunctionRef<void()> work, Length length, bool is_checked, Watch* watch) {
+    std::unique_lock lock(lock_, std::defer_lock);
     {
         const nb::gil_scoped_release unlocked;
         lock.lock();
@@ -100,7 +116,7 @@ void File::run(const Work& work, Length length) {
         const Guarded guarded;
         try {
             work();
-            input_->throw_if_changed();
+            if (is_checked) input_->throw_if_changed();
         } catch (const std::exception&) {
             input_->rethrow();  // a change to the input may be the cause
         }
@@ -110,7 +126,7 @@ void File::run(const Work& work, Length length) {
             const nb::gil_scoped_release unlocked;
             checked_work();
         } else {
-            run_interruptible(*cancellation_, checked_work);
+            run_interruptible(*cancellation_, checked_work, watch);
         }
     } catch (const OpenQuoteError& error) {
         throw PlacedError{error, true, header_records()};
@@ -131,9 +147,14 @@ void File::run(const Work& work, Length length) {
     if (!warning.empty()) warn(warning);
 }
 
+std::optional<std::pair<std::uint64_t, std::int64_t>> File::version() const {
+    if (!is_regular_) return std::nullopt;
+    return std::pair(identity_.size, identity_.mtime_ns);
+}
+
 std::uint64_t File::header_records() const {
     if (index_) return index_->findings().records_before_data(settings_.has_header);
-    return (sniffed_.dialect.preamble > 0 ? 1 : 0) + (settings_.has_header ? 1 : 0);
+    return (sniffed_.dialect.preamble > 0 ? 1U : 0U) + (settings_.has_header ? 1U : 0U);
 }
 
 // Looks for an index, under the same rules as the command. It is read into memory, because a ColumnStream reads without
@@ -141,8 +162,7 @@ std::uint64_t File::header_records() const {
 void File::look_for_index() {
     if (has_looked_) return;
     has_looked_ = true;
-    const bool is_file = input_->identity().mtime_ns != 0;
-    if (!settings_.uses_index || !is_file || input_->path() == "-") return;
+    if (!settings_.uses_index || !is_regular_) return;
     try {
         // With any dialect, a gzip file can be decoded from where the index says; the records are those of one dialect.
         is_gzip_by_index_ = input_->is_stream() && read_by_index(*input_, Access::kRead);
@@ -163,7 +183,7 @@ void File::need_blob() {
 
 // The same file, from its beginning.
 std::shared_ptr<Input> File::reopened() const {
-    auto input = std::make_shared<Input>(Input::open(input_->path()));
+    auto input = std::make_shared<Input>(Input::open(input_->path(), nullptr, Access::kRead, settings_.encoding));
     if (!is_same(input->identity(), input_->identity())) throw InputChangedError();
     input->set_cancellation(cancellation_.get());
     return input;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +15,9 @@
 #include "cleave/cleave.h"
 #include "cleave/experimental/arrow.h"
 #include "cleave/experimental/column_stream.h"
+#include "cleave/function_ref.h"
+#include "interruptible.h"
+#include "use_lock.h"
 
 namespace cleave::python {
 
@@ -58,18 +60,31 @@ struct Selection {
     std::optional<RecordRange> range;  // the range of a piece; records count from 0 after the header
 };
 
+// The pieces to write, and where to. `rules` and `keys` as in Selection.
+struct Writing {
+    Policy policy;
+    OutputOptions output;
+    std::optional<std::vector<std::size_t>> columns;
+    std::vector<std::pair<std::string, std::string>> rules;
+    std::shared_ptr<const KeyRing> keys;
+};
+
 // Members may be called by any thread that holds the GIL, and release it while they work. Ctrl-C ends long calls. They
-// throw InputChangedError if the input has changed since it was opened.
+// throw InputChangedError if the input has changed since it was opened, and ArgumentError as UseLock does.
 class File {
 public:
     // A file is scanned through a mapping, under a guard, so the process survives if the file becomes shorter; columns
     // are read with pread(). A compressed file, a pipe or a device is a stream until all of its bytes are needed; then
     // they are copied to a temporary file, except for those of a gzip file with an index.
-    static std::unique_ptr<File> of_path(const std::string& path, const Settings& settings);
+    // `name`, if not empty, is what the file is called instead; then nothing is looked for beside it.
+    static std::unique_ptr<File> of_path(const std::string& path, const Settings& settings,
+                                         const std::string& name = {});
     // Opens the object's bytes.
     static std::unique_ptr<File> of_buffer(nanobind::handle object, const std::string& name, const Settings& settings);
 
     const SniffedDialect& sniffed() const { return sniffed_; }
+    // The size and the modification time of a regular file that was opened by its path; no value for anything else.
+    std::optional<std::pair<std::uint64_t, std::int64_t>> version() const;
     // Whether it is a gzip file that is read by its index.
     bool is_gzip_by_index();
     std::uint64_t size();
@@ -85,20 +100,28 @@ public:
     nanobind::bytes read(std::uint64_t start, std::uint64_t length, std::uint64_t header_size);
     nanobind::bytes gather(std::span<const BlobRange> ranges, std::uint64_t header_size);
     ColumnStream select(const Selection& selection);
+    // Writes pieces as `cleave split` does, all or none, and returns their paths in order. `progress` is None, or is
+    // called by this thread with the bytes done and the bytes in all, which are None if that is not known.
+    std::vector<std::string> write(const Writing& writing, nanobind::object progress);
+    // Makes the index of the file, which is used from then on, and returns its path.
+    std::string make_index();
     // The values in the header, or "column_1" and so on if there is none.
     std::vector<std::string> names();
 
 private:
-    File(std::shared_ptr<Input> input, const Settings& settings);
+    File(std::shared_ptr<Input> input, const Settings& settings, bool is_path);
 
-    enum class Length { kLong, kShort };
+    enum class Length : std::uint8_t { kLong, kShort };
 
-    template <class Work>
-    void run(const Work& work, Length length = Length::kLong);
+    void run(FunctionRef<void()> work, Length length = Length::kLong);
+    // The same for long work that finds out itself whether the input has changed.
+    void run_job(FunctionRef<void()> work, Watch& watch);
+    void run_locked(FunctionRef<void()> work, Length length, bool is_checked, Watch* watch);
     Execution execution() const;
     void look_for_index();
     void need_blob();
     std::shared_ptr<Input> reopened() const;
+    std::shared_ptr<Input> input_for_job(const Writing& writing, Meter& meter);
     void require_records(Input& input, const RecordRange& range);
     std::shared_ptr<Input> input_for(const ColumnStreamOptions& options);
     const RecordIndex& index();
@@ -106,8 +129,11 @@ private:
 
     std::shared_ptr<Input> input_;
     Settings settings_;
+    FileIdentity identity_;  // when it was opened
+    bool is_regular_;        // a regular file that can be opened again by its path
+    bool was_stream_;        // when it was opened
     SniffedDialect sniffed_;
-    std::mutex mutex_;  // guards the members below, and the input; locked only without the GIL
+    UseLock lock_;  // guards the members below, and the input; locked only without the GIL
     std::unique_ptr<Cancellation> cancellation_ = std::make_unique<Cancellation>();
     std::optional<RecordIndex> index_;
     bool is_read_ = false;     // the input is a stream that a ColumnStream reads

@@ -5,20 +5,24 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <chrono>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "buffer.h"
+#include "cleave/compression.h"
 #include "cleave/error.h"
 #include "errors.h"
 #include "file.h"
+#include "policies.h"
 #include "ranges.h"
 
 namespace nb = nanobind;
@@ -37,14 +41,11 @@ constexpr std::array<std::pair<const char*, HeaderRecord>, 3> kHeaders{
     {{"first-not-empty", HeaderRecord::kFirstNotEmpty},
      {"first", HeaderRecord::kFirst},
      {"none", HeaderRecord::kNone}}};
-constexpr std::array<std::pair<const char*, Encoding>, 2> kEncodings{
-    {{"utf-16le", Encoding::kUtf16Le}, {"utf-16be", Encoding::kUtf16Be}}};
+constexpr Names<Encoding> kEncodings{{{"utf-16le", Encoding::kUtf16Le}, {"utf-16be", Encoding::kUtf16Be}}};
 constexpr std::array<std::pair<const char*, Terminator>, 3> kTerminators{
     {{"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}}};
-constexpr std::array<std::pair<const char*, HeaderMode>, 4> kModes{{{"repeat", HeaderMode::kRepeat},
-                                                                    {"first", HeaderMode::kFirst},
-                                                                    {"drop", HeaderMode::kDrop},
-                                                                    {"none", HeaderMode::kNone}}};
+
+constexpr Names<Compression> kCompressions{{{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}}};
 
 template <class Table>
 auto value_of(const Table& table, const char* option, const std::string& name) {
@@ -86,6 +87,8 @@ Settings settings_of(const std::optional<std::string>& preset) {
     return settings;
 }
 
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
 // Sets a part of the dialect.
 void set(Settings& settings, const std::string& option, const std::string& value) {
     Dialect& dialect = settings.dialect.dialect;
@@ -107,6 +110,8 @@ void set(Settings& settings, const std::string& option, const std::string& value
     } else if (option == "terminator") {
         settings.dialect.sniff_terminator = value == "auto";
         if (value != "auto") dialect.terminator = value_of(kTerminators, "terminator", value);
+    } else if (option == "header") {
+        dialect.header = value_of(kHeaders, "header", value);
     } else if (option == "encoding") {
         settings.encoding = value_of(kEncodings, "encoding", value);
     } else if (option == "comment") {
@@ -185,6 +190,30 @@ nb::dict examination_dict(const Examination& examination, bool has_header) {
     return dict;
 }
 
+// What pickle keeps of pieces: the bytes of each vector, and the size of the header.
+using State = std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, std::uint64_t>;
+
+State state_of(const Pieces& pieces) {
+    const auto bytes = [](const std::vector<std::uint64_t>& values) {
+        return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint64_t));
+    };
+    return {bytes(pieces.starts), bytes(pieces.lengths), bytes(pieces.first_records), bytes(pieces.records),
+            pieces.header_size};
+}
+
+void set_state(Pieces& self, const State& state) {
+    const auto values = [&state](const nb::bytes& bytes) {
+        if (bytes.size() != std::get<0>(state).size() || bytes.size() % sizeof(std::uint64_t) != 0) {
+            throw ArgumentError("the state of pieces is not complete");
+        }
+        std::vector<std::uint64_t> numbers(bytes.size() / sizeof(std::uint64_t));
+        std::memcpy(numbers.data(), bytes.data(), bytes.size());
+        return numbers;
+    };
+    const auto& [starts, lengths, first_records, records, header_size] = state;
+    new (&self) Pieces{values(starts), values(lengths), values(first_records), values(records), header_size};
+}
+
 using Numbers = nb::ndarray<nb::memview, nb::ro, const std::uint64_t, nb::ndim<1>>;
 
 // A view of the vector, which keeps the vector's owner alive.
@@ -219,42 +248,6 @@ nb::object key(const PiecesByValue& pieces, std::uint64_t index) {
     return values.size() > 0 ? nb::object(nb::tuple(values)) : nb::none();
 }
 
-using Parts = std::vector<std::pair<std::string, std::uint64_t>>;
-
-Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, Parts parts, std::uint64_t seed,
-                 std::optional<std::uint64_t> max_values, std::optional<std::uint64_t> size,
-                 std::optional<std::uint64_t> records, bool accepts_missing, bool has_header) {
-    Policy policy;
-    policy.max_bytes = size;
-    policy.records = records;
-    ByValue& by = policy.by.emplace();
-    by.columns = {std::move(columns), "by"};
-    by.is_delimiter_given = by.is_header_given = true;  // the numbers refer to File.header
-    by.accepts_missing = accepts_missing;
-    by.buckets = buckets;
-    for (auto& [name, weight] : parts) by.parts.push_back({std::move(name), weight});
-    by.seed = seed;
-    if (max_values) by.max_values = *max_values;
-    policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
-    return policy;
-}
-
-Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> size,
-                 std::optional<std::uint64_t> records, const std::optional<std::string>& together,
-                 const std::string& balance, bool accepts_missing, const std::string& header) {
-    Policy policy;
-    policy.pieces = n;
-    policy.max_bytes = size;
-    policy.records = records;
-    if (balance != "bytes" && balance != "records") {
-        throw ArgumentError("balance: '" + balance + "' is neither bytes nor records");
-    }
-    policy.balance = balance == "records" ? Balance::kRecords : Balance::kBytes;
-    if (together) policy.together = Together{{*together, "together"}, true, true, accepts_missing};
-    policy.header = value_of(kModes, "header", header);
-    return policy;
-}
-
 // The bytes of the given keys are copied into the ring, and nowhere else.
 void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
                    const std::vector<std::pair<std::string, nb::bytes>>& given) {
@@ -263,6 +256,28 @@ void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
         keys.push_back({name, {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()}});
     }
     new (self) KeyRing(sources, keys);
+}
+
+nb::list write_pieces(File& self, const Policy& policy, std::optional<std::vector<std::size_t>> columns,
+                      std::vector<std::pair<std::string, std::string>> rules, std::shared_ptr<const KeyRing> keys,
+                      const nb::bytes& names, const std::optional<std::string>& compression, std::optional<int> level,
+                      const nb::bytes& manifest, bool replace, nb::object progress) {
+    Writing writing{policy, {}, std::move(columns), std::move(rules), std::move(keys)};
+    OutputOptions& output = writing.output;
+    output.names = text_of(names);
+    output.make_directories = true;
+    output.replace = replace;
+    output.manifest = text_of(manifest);
+    if (compression) {
+        output.compression = {value_of(kCompressions, "compress", *compression), level};
+        const std::string_view suffix = compression_suffix(output.compression.format);
+        if (!output.names.ends_with(suffix)) output.names += suffix;
+    }
+    nb::list paths;
+    for (const std::string& path : self.write(writing, std::move(progress))) {
+        paths.append(nb::bytes(path.data(), path.size()));
+    }
+    return paths;
 }
 
 void release_stream(void* stream) noexcept {
@@ -326,7 +341,7 @@ NB_MODULE(_native, module) {
         .def(
             "set",
             [](Settings& self, const std::string& option, const nb::bytes& value) {
-                set(self, option, std::string(value.c_str(), value.size()));
+                set(self, option, text_of(value));
             },
             "option"_a, "value"_a)
         .def_rw("has_header", &Settings::has_header)
@@ -347,7 +362,9 @@ NB_MODULE(_native, module) {
         .def_prop_ro("lengths", &numbers<&Pieces::lengths>)
         .def_prop_ro("first_records", &numbers<&Pieces::first_records>)
         .def_prop_ro("records", &numbers<&Pieces::records>)
-        .def_ro("header_size", &Pieces::header_size);
+        .def_ro("header_size", &Pieces::header_size)
+        .def("__getstate__", &state_of)
+        .def("__setstate__", &set_state);
 
     nb::class_<PiecesByValue, Pieces>(module, "PiecesByValue")
         .def("key", &key, "index"_a)
@@ -361,11 +378,12 @@ NB_MODULE(_native, module) {
     nb::class_<File>(module, "File")
         .def_static(
             "of_path",
-            [](const nb::bytes& path, const Settings& settings) {
-                return File::of_path(std::string(path.c_str(), path.size()), settings);
+            [](const nb::bytes& path, const Settings& settings, const nb::bytes& name) {
+                return File::of_path(text_of(path), settings, text_of(name));
             },
-            "path"_a, "settings"_a)
+            "path"_a, "settings"_a, "name"_a = nb::bytes(""))
         .def_static("of_buffer", &File::of_buffer, "buffer"_a, "name"_a, "settings"_a)
+        .def("version", &File::version)
         .def("is_gzip_by_index", &File::is_gzip_by_index)
         .def("size", &File::size)
         .def("dialect", [](const File& self) { return dialect_dict(self.sniffed()); })
@@ -385,25 +403,8 @@ NB_MODULE(_native, module) {
                 return examination_dict(self.examine(max_listed), has_header);
             },
             "max_listed"_a, "has_header"_a)
-        .def(
-            "split",
-            [](File& self, std::optional<std::uint64_t> n, std::optional<std::uint64_t> size,
-               std::optional<std::uint64_t> records, const std::optional<std::string>& together,
-               const std::string& balance, bool accepts_missing, const std::string& header) {
-                return self.split(policy_of(n, size, records, together, balance, accepts_missing, header));
-            },
-            "n"_a.none(), "size"_a.none(), "records"_a.none(), "together"_a.none(), "balance"_a, "accepts_missing"_a,
-            "header"_a)
-        .def(
-            "split_by_value",
-            [](File& self, std::string columns, std::optional<std::uint64_t> buckets, Parts parts, std::uint64_t seed,
-               std::optional<std::uint64_t> max_values, std::optional<std::uint64_t> size,
-               std::optional<std::uint64_t> records, bool accepts_missing, bool has_header) {
-                return self.split_by_value(policy_by(std::move(columns), buckets, std::move(parts), seed, max_values,
-                                                     size, records, accepts_missing, has_header));
-            },
-            "columns"_a, "buckets"_a.none(), "parts"_a, "seed"_a, "max_values"_a.none(), "size"_a.none(),
-            "records"_a.none(), "accepts_missing"_a, "has_header"_a)
+        .def("split", &File::split, "policy"_a)
+        .def("split_by_value", &File::split_by_value, "policy"_a)
         .def("read", &File::read, "start"_a, "length"_a, "header_size"_a = 0)
         .def(
             "gather",
@@ -423,8 +424,19 @@ NB_MODULE(_native, module) {
                 return Exportable(self.select(selection));
             },
             "columns"_a.none(), "rules"_a, "keys"_a.none(), "is_text"_a, "empty_is_null"_a, "missing_is_null"_a,
-            "page_size"_a, "range"_a.none());
+            "page_size"_a, "range"_a.none())
+        .def("write", &write_pieces, "policy"_a, "columns"_a.none(), "rules"_a, "keys"_a.none(), "names"_a,
+             "compression"_a.none(), "level"_a.none(), "manifest"_a, "replace"_a, "progress"_a.none())
+        .def("make_index", [](File& self) {
+            const std::string path = self.make_index();
+            return nb::bytes(path.data(), path.size());
+        });
 
+    module.def("is_compressed", [](nb::handle object) {
+        const Buffer buffer(object);
+        return compression_of(buffer.bytes()) != Compression::kNone;
+    }, "buffer"_a);
+    add_policies(module);
     add_ranges(module);
 }
 

@@ -218,7 +218,7 @@ def test_what_cannot_be_is_said(data: bytes) -> None:
         ({"parts": {str(i): 1 for i in range(1001)}}, "at most 1000 parts"),
         ({"by": "last", "seed": 1}, "seed needs buckets or parts"),
         ({"parts": {"x": 1}, "seed": -1}, "seed: from 0"),
-        ({}, "^split needs n, size, records, by or parts$"),
+        ({}, "^give n, size, records, by or parts$"),
         ({"n": 0}, "^n: at least 1$"),
         ({"n": 2, "size": 9}, "^n excludes size and records$"),
     ):

@@ -43,8 +43,12 @@ def test_no_column_is_not_all_columns() -> None:
             use(*wanted)
         with pytest.raises(cleave.UsageError, match="no column is named"):
             use(redact={"a": "null"})
-        with pytest.raises(TypeError, match=r"not list; write \*names"):
-            use(["a", "b"])  # type: ignore[arg-type]
+        with pytest.raises(cleave.UsageError, match="no column is named"):
+            use([])
+        assert use(["b", "a"]).names == use("b", "a").names == ["b", "a"]
+        for wrong in (True, [True], ["a", False], b"a", [["a"]], 1.0):
+            with pytest.raises((TypeError, cleave.UsageError), match="^a column: "):
+                use(wrong)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="not NoneType$"):
             use(None)  # type: ignore[arg-type]
         for beside in (("*", "a"), ("a", "*"), ("*", "*")):

@@ -137,9 +137,13 @@ def test_an_object_is_filled_once() -> None:
     assert settings.threads == 1
 
 
+def by_column(columns: str) -> _native.Policy:
+    return _native.Policy.by_value(columns, None, [], 0, None, None, None, False, "repeat")
+
+
 def test_none_is_no_object() -> None:
     file = cleave.open(b"a,b\n1,2\n")._native
-    pieces = file.split_by_value("#1", None, [], 0, None, None, None, False, True)
+    pieces = file.split_by_value(by_column("#1"))
     calls: list[Callable[[], Any]] = [
         lambda: _native.plan([None], 10, 1, None, True, False),  # type: ignore[list-item]
         lambda: _native.scan(b"a", 0, None),  # type: ignore[arg-type]
@@ -162,7 +166,7 @@ def test_none_is_no_object() -> None:
 
 def test_pieces_outlive_their_file() -> None:
     data = make_csv(1000)
-    pieces = cleave.open(data)._native.split_by_value("#3", None, [], 0, None, None, None, False, True)
+    pieces = cleave.open(data)._native.split_by_value(by_column("#3"))
     other = cleave.open(b"a\n")._native
     gc.collect()
     assert len(pieces.starts) > 1

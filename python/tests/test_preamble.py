@@ -49,8 +49,8 @@ def test_ranges() -> None:
         plan = cleave.plan([summary], input_size=len(TEXT), n=2)
         assert (plan.header_size, plan.records) == (BEFORE + 5, 2)
         assert plan.cuts[1].find(lambda offset, size: TEXT[offset : offset + size]) == (BEFORE + 9, 2)
-    with pytest.raises(cleave.UsageError, match="preamble"):
-        cleave.scan(TEXT, delimiter=",", terminator="lf", comment="#")
+    with pytest.raises(TypeError, match="comment"):
+        cleave.scan(TEXT, delimiter=",", terminator="lf", comment="#")  # type: ignore[call-arg]
     with pytest.raises(cleave.UsageError, match="preamble"):
         cleave.scan(b"sep=;\na\n", delimiter=";", terminator="lf")
 

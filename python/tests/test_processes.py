@@ -101,11 +101,11 @@ def test_exceptions_come_from_other_processes(name: str, path: str, pool: Proces
     assert {name: value for name, value in error.__dict__.items() if name != "__cause__"} == expected.__dict__
 
 
-def status_of_fork(work: Callable[[], bool]) -> int:
+def status_of_fork(work: Callable[[], bool], seconds: int = 60) -> int:
     """The exit status of a child process that does the work: 0 for True. A child that hangs is killed by SIGALRM."""
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(seconds)
         status = 2
         try:
             status = 0 if work() else 1
