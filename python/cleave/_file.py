@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -355,7 +356,7 @@ class File:
         if native.is_json_lines():
             text = ",".join(_arguments.text("by", path) for path in columns)
         else:
-            text = _list_of(self._numbers_of(columns))
+            text = ",".join(_as_rule(*column) for column in zip(columns, self._numbers_of(columns)))
         named = _arguments.parts(_arguments.mapping("parts", parts))
         values = {
             "columns": text,
@@ -630,8 +631,13 @@ def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
     return found[0]
 
 
-def _list_of(numbers: list[int]) -> str:
-    return ",".join(f"#{number + 1}" for number in numbers)
+def _as_rule(column: str | int, number: int) -> str:
+    """The column as rules name it: by its name if that was given, because manifests repeat it."""
+    if isinstance(column, str) and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", column):
+        return column
+    if isinstance(column, str) and column.isprintable() and "\ufffd" not in column:
+        return '"' + column.replace('"', '""') + '"'
+    return f"#{number + 1}"
 
 
 def _default_name(limits: Limits) -> str:

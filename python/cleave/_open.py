@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import stat
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from . import _arguments, _native
 from ._errors import InputChangedError, UsageError
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _log = logging.getLogger("cleave")
+
+class BinaryFile(Protocol):
+    """A file object that reads bytes."""
+
+    def read(self, size: int, /) -> bytes: ...
+
 
 _COPY_SIZE = 1 << 20
 _URL = re.compile("[A-Za-z][A-Za-z0-9+.:-]*://")
@@ -85,7 +91,7 @@ def _options_of(dialect: Dialect) -> dict[str, str | bytes | None]:
 
 
 def open(  # noqa: A001
-    source: str | os.PathLike[str] | Buffer | IO[bytes],
+    source: str | os.PathLike[str] | Buffer | BinaryFile,
     *,
     dialect: str | Dialect | None = None,
     delimiter: str | bytes | None = None,
@@ -199,7 +205,7 @@ def _opened(source: object, settings: _native.Settings) -> File:
         return _of_bytes(memoryview(cast("Buffer", source)).cast("B"), settings)
     if not callable(getattr(source, "read", None)):
         raise _arguments.wrong("source", "a path, a URL, an object with bytes, or a binary file object", source)
-    file = cast("IO[bytes]", source)
+    file = cast(BinaryFile, source)
     name = getattr(source, "name", None)
     if not isinstance(name, str) or not name or "\0" in name:
         name = "stream"
@@ -220,7 +226,7 @@ def _of_bytes(view: memoryview, settings: _native.Settings) -> File:
     return File(_native.File.of_buffer(view, "memory", settings), view.toreadonly(), settings, "memory")
 
 
-def _of_copy(file: IO[bytes], settings: _native.Settings, name: str) -> File:
+def _of_copy(file: BinaryFile, settings: _native.Settings, name: str) -> File:
     import tempfile  # rarely needed and slow to import
 
     with tempfile.TemporaryFile() as copy:
@@ -248,7 +254,7 @@ def _of_url(url: str, settings: _native.Settings) -> File:
     except ImportError as error:
         raise ImportError(f"{url}: a URL needs the package fsspec") from error
     with fsspec.open(url, "rb") as file:
-        return _of_copy(cast("IO[bytes]", file), settings, url)
+        return _of_copy(cast(BinaryFile, file), settings, url)
 
 
 def _refuse_name(data: bytes | bytearray) -> None:
@@ -267,13 +273,15 @@ def _is_buffer(source: object) -> bool:
     return True
 
 
-def _path_of(file: IO[bytes]) -> str | None:
+def _path_of(file: BinaryFile) -> str | None:
     """A path that opens the file behind a file object, if the object is a plain file at its start."""
+    # A file object that decompresses has the descriptor of the compressed file, and there is no way to tell.
+    if not isinstance(file, (io.FileIO, io.BufferedReader)):
+        return None
     try:
         descriptor = file.fileno()
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.tell() != 0:
             return None
-    except (AttributeError, OSError, ValueError):
+    except (OSError, ValueError):
         return None
-    # A file object that decompresses has the descriptor of the compressed file, and there is no way to tell.
-    return f"/proc/self/fd/{descriptor}" if isinstance(file, (io.FileIO, io.BufferedReader)) else None
+    return f"/proc/self/fd/{descriptor}"

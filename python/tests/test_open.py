@@ -1,0 +1,162 @@
+"""What a File is opened from, and with which dialect."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from conftest import rows_of
+
+import cleave
+
+
+class Located(os.PathLike[Any]):
+    """A path with any representation."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def __fspath__(self) -> Any:
+        return self.path
+
+
+def test_paths(path: Path) -> None:
+    assert cleave.open(Located(str(path))).name == str(path)
+    with pytest.raises(TypeError, match=r"^source: a path is a str .* and not bytes; os.fsdecode makes one$"):
+        cleave.open(Located(os.fsencode(path)))
+    for wrong in ("", "a\0b", Located("a\0b"), "file:///a%00b"):
+        with pytest.raises(cleave.UsageError, match="^source: "):
+            cleave.open(wrong)
+
+
+def test_bytes_that_name_a_file_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    for name in (b"in.csv", os.fsencode(path), bytearray(b"in.csv")):
+        with pytest.raises(cleave.UsageError, match="bytes are content, and there is a file"):
+            cleave.open(name)
+    assert cleave.open(b"in.csv\n").header == ["in.csv"]
+    assert cleave.open(b"no.csv").header == ["no.csv"]
+    assert cleave.open(io.BytesIO(b"in.csv")).header == ["in.csv"]
+    assert cleave.open(b".").header == ["."]
+
+
+def test_urls_of_files(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a b#?%\u00e9.csv"
+    path.write_bytes(data)
+    for url in (path.as_uri(), path.as_uri().replace("file://", "FILE://localhost")):
+        f = cleave.open(url)
+        assert (f.size, f.name) == (len(data), str(path))
+    plain = tmp_path / "in.csv"
+    plain.write_bytes(data)
+    for url in (f"file://host{plain}", f"file://{plain}?x", f"file://{plain}#x", "file://"):
+        with pytest.raises(cleave.UsageError):
+            cleave.open(url)
+    with pytest.raises(FileNotFoundError):
+        cleave.open(f"file://{tmp_path}/none")
+
+
+@pytest.fixture
+def store(data: bytes) -> Iterator[str]:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/bucket/in.csv", data)
+    memory.pipe("/bucket/in.csv.gz", gzip.compress(data))
+    yield "memory://bucket"
+    memory.rm("/bucket", recursive=True)
+
+
+def test_urls_of_stores(store: str, data: bytes, tmp_path: Path) -> None:
+    for name in ("in.csv", "in.csv.gz"):
+        f = cleave.open(f"{store}/{name}")
+        assert (f.size, f.records, f.name) == (len(data), len(rows_of(data)) - 1, f"{store}/{name}")
+        assert [Path(path).name for path in f.write(tmp_path / name, n=2)] == ["in.1.csv", "in.2.csv"]
+        assert cleave.open(f"simplecache::{store}/{name}").size == len(data)
+    with pytest.raises(FileNotFoundError):
+        cleave.open(f"{store}/none")
+    with pytest.raises(ValueError, match="no-such"):
+        cleave.open("no-such://bucket/in.csv")
+
+
+def test_a_url_needs_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(ImportError, match="^s3://bucket/in.csv: a URL needs the package fsspec$"):
+        cleave.open("s3://bucket/in.csv")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress], ids=lambda one: one.__module__)
+def test_compressed_bytes(compress: Callable[[bytes], bytes], data: bytes) -> None:
+    packed = compress(data)
+    before = len(os.listdir("/proc/self/fd"))
+    for source in (packed, bytearray(packed), memoryview(packed), io.BytesIO(packed)):
+        with cleave.open(source) as f:
+            assert (f.size, f.records, f.name) == (len(data), len(rows_of(data)) - 1, "memory")
+            assert pyarrow.table(f.select("id")).num_rows == f.records
+            assert bytes(f.split(n=1)[0].bytes) == data[f.split(n=1).header_size :]
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_file_objects_that_are_none(path: Path) -> None:
+    class Text:
+        def read(self, size: int) -> str:
+            return "a,b\n"
+
+    with pytest.raises(TypeError, match=r"^source: a file object whose read\(\) returns str"):
+        cleave.open(Text())  # type: ignore[arg-type]
+    with open(path) as text, pytest.raises(TypeError, match="^source: .* binary mode"):
+        cleave.open(text)  # type: ignore[arg-type]
+    for wrong in (5, None, object(), [b"a"], cleave):
+        with pytest.raises(TypeError, match="^source: "):
+            cleave.open(wrong)  # type: ignore[arg-type]
+
+
+DIALECTS: list[tuple[bytes, dict[str, Any]]] = [
+    (b"a;b\n1;2\n", {}),
+    (b"a\tb\r1\t2\r", {"terminator": "any"}),
+    (b"a,b\n'1,2',3\n", {"quote": "'"}),
+    (b"a,b\n1,2\n", {"quote": ""}),
+    (b'a,b\n"1\\",2",3\n', {"escape": "\\", "escape_scope": "quoted"}),
+    (b'a,b\n5",2"\n', {"quoting": "anywhere"}),
+    (b'{"a": 1}\n{"a": 2}\n', {"dialect": "jsonl"}),
+    (b"a,b\n\n1,2\n", {"dialect": "postgres"}),
+    (b"x\na;b\n1;2\n", {"skip_lines": 1}),
+]
+
+
+@pytest.mark.parametrize(("text", "options"), DIALECTS, ids=str)
+def test_a_dialect_is_passed_on(text: bytes, options: dict[str, Any]) -> None:
+    f = cleave.open(text, **options)
+    other = cleave.open(text[f.dialect.preamble :], dialect=f.dialect)
+    assert other.dialect == f.dialect._replace(preamble=0, quotes_unexplained=other.dialect.quotes_unexplained)
+    assert (other.records, other.header) == (f.records, f.header)
+    assert repr(other) == repr(f)
+    summary = cleave.scan(text[:5], dialect=f.dialect) + cleave.scan(text[5:], 5, dialect=f.dialect)
+    header = f.header is not None
+    assert cleave.plan([summary], input_size=len(text), n=1, header=header).records == f.records
+    if f.dialect.terminator != "any" and f.header is not None:
+        changed = cleave.open(text, dialect=f.dialect, terminator="any")
+        assert changed.dialect.terminator == "any"
+
+
+def test_a_dialect_does_not_say_that_nothing_is_escaped() -> None:
+    """Under rules, a backslash before a quote is refused unless somebody has said what it means."""
+    text = b'a,b\n"x\\",1\n'
+    f = cleave.open(text, delimiter=",", terminator="lf", allow_open_quote=True)
+    for g in (f, cleave.open(text, dialect=f.dialect, allow_open_quote=True)):
+        with pytest.raises(pyarrow.ArrowException):
+            pyarrow.table(g.select("a", redact={"a": "null"}))
+
+
+def test_a_dialect_of_wrong_parts_is_refused() -> None:
+    dialect = cleave.open(b"a,b\n1,2\n").dialect
+    for parts in ({"delimiter": 5}, {"delimiter": b""}, {"quoting": "never"}, {"header": "last"}, {"terminator": None}):
+        with pytest.raises((TypeError, cleave.UsageError)):
+            cleave.open(b"a\n", dialect=dialect._replace(**parts))  # type: ignore[arg-type]
