@@ -70,6 +70,10 @@ def path(name: str, value: object) -> str:
         raise TypeError(f"{name}: a path is a str or an os.PathLike of one, and not bytes; os.fsdecode makes one")
     if "\0" in found:
         raise UsageError(f"{name}: a path has no NUL character")
+    try:
+        os.fsencode(found)
+    except UnicodeEncodeError:
+        raise UsageError(f"{name}: it has a surrogate, which is not a character") from None
     return str(found)
 
 

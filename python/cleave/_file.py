@@ -348,7 +348,8 @@ class File:
             raise UsageError("buckets excludes max_values: there are as many pieces as buckets")
         if parts is not None and max_values is not None:
             raise UsageError("parts excludes max_values: there are as many pieces as parts")
-        if parts is not None and not parts:
+        weights = _arguments.mapping("parts", parts)
+        if parts is not None and not weights:
             raise UsageError("parts: no part")
         columns = [] if by is None else _arguments.columns("by", by)
         if by is not None and not columns:
@@ -357,7 +358,7 @@ class File:
             text = ",".join(_arguments.text("by", path) for path in columns)
         else:
             text = ",".join(_as_rule(*column) for column in zip(columns, self._numbers_of(columns)))
-        named = _arguments.parts(_arguments.mapping("parts", parts))
+        named = _arguments.parts(weights)
         values = {
             "columns": text,
             "buckets": numbers["buckets"],
@@ -421,7 +422,7 @@ class File:
         limits = self._limits(
             n, size, records, together, by, balance, accepts_missing, buckets, parts, seed, max_values
         )
-        if header not in ("repeat", "first", "drop"):
+        if _arguments.text("header", header) not in ("repeat", "first", "drop"):
             raise UsageError(f"header: {header!r} is not one of repeat, first, drop")
         columns = None
         if select is not None:

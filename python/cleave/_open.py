@@ -71,7 +71,7 @@ def _encoded(option: str, value: str) -> bytes:
     try:
         return value.encode("utf-8" if option == "comment" else "latin-1")
     except UnicodeEncodeError:
-        what = "text without surrogates" if option == "comment" else "one byte"
+        what = "one byte" if option in ("delimiter", "quote", "escape") else "it has a character that cannot be used"
         raise UsageError(f"{option}: {what}") from None
 
 

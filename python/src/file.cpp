@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -69,7 +70,8 @@ File::File(std::shared_ptr<Input> input, const Settings& settings, bool is_path)
       settings_(settings),
       identity_(input_->identity()),
       is_regular_(is_path && input_->path() != "-" && identity_.mtime_ns != 0),
-      was_stream_(input_->is_stream()) {
+      was_stream_(input_->is_stream()),
+      process_(::getpid()) {
     input_->set_cancellation(cancellation_.get());
     run([&] {
         sniffed_ = settle_dialect(settings_.dialect, *input_);
@@ -115,6 +117,7 @@ void File::run_locked(FunctionRef<void()> work, Length length, bool is_checked, 
     const auto checked_work = [&] {
         const Guarded guarded;
         try {
+            if (process_ != ::getpid()) reopen_after_fork();
             work();
             if (is_checked) input_->throw_if_changed();
         } catch (const std::exception&) {
@@ -155,6 +158,24 @@ std::optional<std::pair<std::uint64_t, std::int64_t>> File::version() const {
 std::uint64_t File::header_records() const {
     if (index_) return index_->findings().records_before_data(settings_.has_header);
     return (sniffed_.dialect.preamble > 0 ? 1U : 0U) + (settings_.has_header ? 1U : 0U);
+}
+
+// A stream shares its place in the file with the parent process; and what a stream or the index of a gzip file locks may
+// be locked by threads that do not exist here. Nothing else has such a state.
+void File::reopen_after_fork() {
+    const bool is_file = identity_.mtime_ns != 0;
+    if (is_file && (input_->is_stream() || is_gzip_by_index_)) {
+        if (!is_regular_) throw ArgumentError("the input is a stream of the parent process; open it again here");
+        std::shared_ptr<Input> input = reopened();
+        input->peek(1);
+        input_.swap(input);
+        // Nothing waits for its locks, as it is never destroyed. NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
+        static_cast<void>(new std::shared_ptr<Input>(std::move(input)));
+        index_.reset();
+        index_file_.reset();
+        is_read_ = is_gzip_by_index_ = has_looked_ = false;
+    }
+    process_ = ::getpid();
 }
 
 // Looks for an index, under the same rules as the command. It is read into memory, because a ColumnStream reads without

@@ -118,6 +118,7 @@ private:
     void run_job(FunctionRef<void()> work, Watch& watch);
     void run_locked(FunctionRef<void()> work, Length length, bool is_checked, Watch* watch);
     Execution execution() const;
+    void reopen_after_fork();
     void look_for_index();
     void need_blob();
     std::shared_ptr<Input> reopened() const;
@@ -135,6 +136,7 @@ private:
     SniffedDialect sniffed_;
     UseLock lock_;  // guards the members below, and the input; locked only without the GIL
     std::unique_ptr<Cancellation> cancellation_ = std::make_unique<Cancellation>();
+    int process_;  // that opened the input
     std::optional<RecordIndex> index_;
     bool is_read_ = false;     // the input is a stream that a ColumnStream reads
     bool has_looked_ = false;  // for an index

@@ -266,6 +266,43 @@ def test_a_file_in_use_at_a_fork_raises_in_the_child() -> None:
     assert f.records == 20_000
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("has_index", [True, False])
+def test_a_compressed_file_after_a_fork(tmp_path: Path, has_index: bool) -> None:
+    """Neither hangs, even while threads of the parent read it, nor moves the place at which the parent reads."""
+    data = make_csv(60_000)
+    path = tmp_path / "in.csv.gz"
+    path.write_bytes(gzip.compress(data, 1))
+    f = cleave.open(path, threads=4)
+    if has_index:
+        f.index()
+        pieces = f.split(n=2)
+    for _ in range(30):
+        columns = pieces[0].select("id", page_size=1 << 16) if has_index else f.select("id", page_size=1 << 16)
+        reader = pyarrow.RecordBatchReader.from_stream(columns)
+        first = reader.read_next_batch()
+        if has_index:
+            wanted = pieces[1].length
+            assert status_of_fork(lambda: len(pieces[1].bytes) == wanted) == 0
+        assert status_of_fork(lambda: f.records == 60_000) == 0
+        assert first.num_rows + reader.read_all().num_rows == (pieces[0].records if has_index else 60_000)
+        if not has_index:
+            f = cleave.open(path, threads=4)
+    fresh = cleave.open(path, threads=4)
+    assert status_of_fork(lambda: fresh.records == 60_000) == 0
+    assert fresh.records == 60_000
+    copied = cleave.open(path.read_bytes())
+
+    def is_refused() -> bool:
+        with pytest.raises(cleave.UsageError, match="open it again here"):
+            copied.records
+        return True
+
+    assert status_of_fork(is_refused) == 0
+    assert copied.records == 60_000
+    assert status_of_fork(lambda: copied.records == 60_000) == 0
+
+
 def test_a_file_in_its_own_call_is_refused(path: Path) -> None:
     f = cleave.open(path)
     seen = []

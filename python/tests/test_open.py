@@ -159,4 +159,4 @@ def test_a_dialect_of_wrong_parts_is_refused() -> None:
     dialect = cleave.open(b"a,b\n1,2\n").dialect
     for parts in ({"delimiter": 5}, {"delimiter": b""}, {"quoting": "never"}, {"header": "last"}, {"terminator": None}):
         with pytest.raises((TypeError, cleave.UsageError)):
-            cleave.open(b"a\n", dialect=dialect._replace(**parts))  # type: ignore[arg-type]
+            cleave.open(b"a\n", dialect=dialect._replace(**parts))

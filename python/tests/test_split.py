@@ -280,7 +280,7 @@ def test_more_pieces_than_any_file_needs(n: int) -> None:
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_with_header_is_one_copy(tmp_path: Path, in_memory: bool) -> None:
     path = tmp_path / "in.csv"
-    path.write_bytes(b"k,v\n" + b"a,%s\n" % (b"x" * 1000) * 8000)
+    path.write_bytes(b"k,v\n" + b"a,%s\n" % (b"x" * 1000) * 40_000)
     f = cleave.open(path.read_bytes() if in_memory else path)
     for piece in (f.split(n=1)[0], f.split(by="k")[0]):
         tracemalloc.start()
