@@ -276,10 +276,10 @@ class File:
         together: a column. A piece ends only where the column's value changes from one record to the next. With
             ``accepts_missing``, a record without the field counts as having the empty value; otherwise it raises
             ``InputError``. In JSON Lines, the path of a key, such as ``".user.country"``.
-        by: a column, or several, by their names in the header or their numbers from 0; in JSON Lines, a path, or several. The
-            result is ``ValuePieces``, one piece for each distinct value. ``size`` and ``records`` divide the records of a value;
-            ``accepts_missing`` is as for ``together``. A plan takes about 200 bytes per value, and 16 bytes per range
-            in a temporary file.
+        by: a column, or several, by their names in the header or their numbers from 0; in JSON Lines, a path, or
+            several. The result is ``ValuePieces``, one piece for each distinct value. ``size`` and ``records`` divide
+            the records of a value; ``accepts_missing`` is as for ``together``. A plan takes about 200 bytes per value,
+            and 16 bytes per range in a temporary file.
         buckets: with ``by``, the number of pieces, as for ``n``. The hash of a value decides which piece has its
             records.
         parts: the names and weights of the pieces, such as ``{"train": 80, "test": 20}``. Each has its share of the

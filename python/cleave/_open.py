@@ -177,7 +177,8 @@ def open(  # noqa: A001
         file._recipe = Recipe(os.path.abspath(file.name), version, arguments)
     if _log.isEnabledFor(logging.DEBUG):
         found = file.dialect
-        _log.debug("open: %s: delimiter %r, quote %r, terminator %s", file.name, found.delimiter, found.quote, found.terminator)
+        parts = found.delimiter, found.quote, found.terminator
+        _log.debug("open: %s: delimiter %r, quote %r, terminator %s", file.name, *parts)
     return file
 
 

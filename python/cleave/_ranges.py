@@ -135,7 +135,8 @@ def plan(
     n: the number of pieces, of nearly equal bytes, as for ``File.split``; or
     records: the number of records in a piece.
 
-    Raises InputError if the ranges do not form one whole input or, unless ``allow_open_quote``, if a quote is open at its end.
+    Raises InputError if the ranges do not form one whole input or, unless ``allow_open_quote``, if a quote is open at
+    its end.
     """
     natives = []
     if not isinstance(summaries, Iterable):

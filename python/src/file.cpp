@@ -160,8 +160,8 @@ std::uint64_t File::header_records() const {
     return (sniffed_.dialect.preamble > 0 ? 1U : 0U) + (settings_.has_header ? 1U : 0U);
 }
 
-// A stream shares its place in the file with the parent process; and what a stream or the index of a gzip file locks may
-// be locked by threads that do not exist here. Nothing else has such a state.
+// A stream shares its place in the file with the parent process; and what a stream or the index of a gzip file locks
+// may be locked by threads that do not exist here. Nothing else has such a state.
 void File::reopen_after_fork() {
     const bool is_file = identity_.mtime_ns != 0;
     if (is_file && (input_->is_stream() || is_gzip_by_index_)) {

@@ -24,6 +24,7 @@
 #include "file.h"
 #include "policies.h"
 #include "ranges.h"
+#include "settings.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
@@ -31,97 +32,7 @@ using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
 namespace cleave::python {
 namespace {
 
-// The values of an option, with their names.
-template <class Value>
-using Names = std::array<std::pair<const char*, Value>, 2>;
-
-constexpr Names<Quoting> kQuotings{{{"field-start", Quoting::kFieldStart}, {"anywhere", Quoting::kAnywhere}}};
-constexpr Names<EscapeScope> kScopes{{{"everywhere", EscapeScope::kEverywhere}, {"quoted", EscapeScope::kQuoted}}};
-constexpr std::array<std::pair<const char*, HeaderRecord>, 3> kHeaders{
-    {{"first-not-empty", HeaderRecord::kFirstNotEmpty},
-     {"first", HeaderRecord::kFirst},
-     {"none", HeaderRecord::kNone}}};
-constexpr Names<Encoding> kEncodings{{{"utf-16le", Encoding::kUtf16Le}, {"utf-16be", Encoding::kUtf16Be}}};
-constexpr std::array<std::pair<const char*, Terminator>, 3> kTerminators{
-    {{"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}}};
-
-constexpr Names<Compression> kCompressions{{{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}}};
-
-template <class Table>
-auto value_of(const Table& table, const char* option, const std::string& name) {
-    std::string names;
-    for (const auto& [known, value] : table) {
-        if (name == known) return value;
-        names += std::string(names.empty() ? "" : ", ") + known;
-    }
-    throw ArgumentError(std::string(option) + ": '" + name + "' is not one of " + names);
-}
-
-template <class Table, class Value>
-const char* name_in(const Table& table, Value value) {
-    for (const auto& [name, known] : table) {
-        if (known == value) return name;
-    }
-    return "";
-}
-
-std::optional<std::uint8_t> byte_of(const char* option, const std::string& text, bool may_be_empty) {
-    if (text.empty() && may_be_empty) return std::nullopt;
-    if (text.size() != 1) {
-        throw ArgumentError(std::string(option) + (may_be_empty ? ": one byte, or none" : ": one byte"));
-    }
-    return static_cast<std::uint8_t>(text[0]);
-}
-
-Settings settings_of(const std::optional<std::string>& preset) {
-    Settings settings;
-    if (!preset) return settings;
-    const std::optional<DialectOptions> options = dialect_preset(*preset);
-    if (!options) {
-        std::string names;
-        for (const std::string_view name : dialect_presets()) names += (names.empty() ? "" : ", ") + std::string(name);
-        throw ArgumentError("dialect: '" + *preset + "' is not one of " + names);
-    }
-    settings.dialect = *options;
-    settings.is_escape_given = true;
-    return settings;
-}
-
-std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
-// Sets a part of the dialect.
-void set(Settings& settings, const std::string& option, const std::string& value) {
-    Dialect& dialect = settings.dialect.dialect;
-    if (option == "delimiter") {
-        settings.dialect.sniff_delimiter = value == "auto";
-        if (value == "auto") return;
-        dialect.delimiter = *byte_of("delimiter", value, false);
-        SeparatorLine& line = settings.dialect.preamble.separator_line;
-        if (line == SeparatorLine::kDelimiter) line = SeparatorLine::kPreamble;
-    } else if (option == "quote") {
-        dialect.quote = byte_of("quote", value, true);
-    } else if (option == "escape") {
-        dialect.escape = byte_of("escape", value, true);
-        settings.is_escape_given = true;
-    } else if (option == "escape_scope") {
-        dialect.escape_scope = value_of(kScopes, "escape_scope", value);
-    } else if (option == "quoting") {
-        dialect.quoting = value_of(kQuotings, "quoting", value);
-    } else if (option == "terminator") {
-        settings.dialect.sniff_terminator = value == "auto";
-        if (value != "auto") dialect.terminator = value_of(kTerminators, "terminator", value);
-    } else if (option == "header") {
-        dialect.header = value_of(kHeaders, "header", value);
-    } else if (option == "encoding") {
-        settings.encoding = value_of(kEncodings, "encoding", value);
-    } else if (option == "comment") {
-        if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
-            throw ArgumentError("comment: a prefix without line breaks");
-        settings.dialect.preamble.comment = value;
-    } else {
-        throw ArgumentError("no option " + option);
-    }
-}
+constexpr Names<Compression, 2> kCompressions{{{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}}};
 
 nb::object byte_object(const std::optional<std::uint8_t>& byte) {
     if (!byte) return nb::none();
@@ -333,27 +244,7 @@ NB_MODULE(_native, module) {
     nb::register_exception_translator(translate);
     module.attr("version") = CLEAVE_VERSION;
 
-    nb::class_<Settings>(module, "Settings")
-        .def(
-            "__init__",
-            [](Settings* self, const std::optional<std::string>& preset) { new (self) Settings(settings_of(preset)); },
-            "preset"_a.none() = nb::none())
-        .def(
-            "set",
-            [](Settings& self, const std::string& option, const nb::bytes& value) {
-                set(self, option, text_of(value));
-            },
-            "option"_a, "value"_a)
-        .def_rw("has_header", &Settings::has_header)
-        .def_prop_rw(
-            "skip_lines", [](const Settings& self) { return self.dialect.preamble.lines; },
-            [](Settings& self, std::uint64_t value) { self.dialect.preamble.lines = value; })
-        .def_prop_rw(
-            "preamble", [](const Settings& self) { return self.dialect.dialect.preamble; },
-            [](Settings& self, std::uint64_t value) { self.dialect.dialect.preamble = value; })
-        .def_rw("allow_open_quote", &Settings::allow_open_quote)
-        .def_rw("uses_index", &Settings::uses_index)
-        .def_rw("threads", &Settings::threads);
+    add_settings(module);
 
     nb::class_<KeyRing>(module, "KeyRing").def("__init__", &make_key_ring, "sources"_a, "given"_a);
 
@@ -432,10 +323,13 @@ NB_MODULE(_native, module) {
             return nb::bytes(path.data(), path.size());
         });
 
-    module.def("is_compressed", [](nb::handle object) {
-        const Buffer buffer(object);
-        return compression_of(buffer.bytes()) != Compression::kNone;
-    }, "buffer"_a);
+    module.def(
+        "is_compressed",
+        [](nb::handle object) {
+            const Buffer buffer(object);
+            return compression_of(buffer.bytes()) != Compression::kNone;
+        },
+        "buffer"_a);
     add_policies(module);
     add_ranges(module);
 }

@@ -70,8 +70,8 @@ void add_policies(nb::module_& module) {
     nb::class_<Policy>(module, "Policy")
         .def_static("of", &policy_of, "n"_a.none(), "size"_a.none(), "records"_a.none(), "together"_a.none(),
                     "balance"_a, "accepts_missing"_a, "header"_a)
-        .def_static("by_value", &policy_by, "columns"_a, "buckets"_a.none(), "parts"_a, "seed"_a,
-                    "max_values"_a.none(), "size"_a.none(), "records"_a.none(), "accepts_missing"_a, "header"_a);
+        .def_static("by_value", &policy_by, "columns"_a, "buckets"_a.none(), "parts"_a, "seed"_a, "max_values"_a.none(),
+                    "size"_a.none(), "records"_a.none(), "accepts_missing"_a, "header"_a);
 }
 
 }  // namespace cleave::python
