@@ -9,9 +9,6 @@
 
 namespace cleave {
 
-// Where to look for the GPU module, in order: next to this library, then in the configured folder.
-std::vector<std::string> module_paths();
-
 // Loads the first existing module of `paths` and opens a device. The module stays loaded until the process ends. Throws
 // DeviceUnavailable.
 std::shared_ptr<Device> open_module(const std::vector<std::string>& paths, const std::string& config);

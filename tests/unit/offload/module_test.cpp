@@ -112,11 +112,17 @@ TEST(Module, MayReturnAFaultThatIsNone) {
     EXPECT_EQ(life.use_count(), 1);  // the body was freed
 }
 
-TEST(Module, OfAGpuIsLookedForBesideTheLibrary) {
-    const std::vector<std::string> paths = module_paths();
-    ASSERT_EQ(paths.size(), 2);
-    EXPECT_TRUE(paths[0].starts_with('/') && paths[0].ends_with("/../lib/cleave/cleave_cuda.so")) << paths[0];
-    EXPECT_TRUE(paths[1].starts_with('/') && paths[1].ends_with("/cleave/cleave_cuda.so")) << paths[1];
+TEST(Module, OfAGpuIsLookedForInPlaces) {
+    const std::shared_ptr<Device> device = open_module({"/no/such/a.so", CLEAVE_SIMULATED_MODULE}, "65536");
+    EXPECT_EQ(device->identity().memory_size, 65536);
+    try {
+        open_module({"/no/such/a.so", "/no/such/b.so"}, "0");
+        ADD_FAILURE() << "it was opened";
+    } catch (const DeviceUnavailable& error) {
+        EXPECT_STREQ(error.what(),
+                     "device: the GPU module cleave_cuda.so is not installed, see doc/guide/devices.md; looked for "
+                     "/no/such/a.so, /no/such/b.so");
+    }
 }
 
 TEST(Module, NamesAreChecked) {
