@@ -5,7 +5,6 @@
 //   StageWorker  measures and writes blocks of records; one per thread
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +23,7 @@ namespace cleave {
 class KeyRing;
 class MemoryManager;
 class CommonClasses;
+class CompiledPattern;
 
 // What happens to columns that no rule names.
 enum class DefaultAction : std::uint8_t {
@@ -36,6 +36,27 @@ enum class DefaultAction : std::uint8_t {
 // What must not appear in a column that stays. src/stage/forbidden/forbidden.h says exactly what is found.
 enum class ForbiddenKind : std::uint8_t { kEmail, kCard, kIban, kPhone, kIp, kDate, kSecret };
 inline constexpr std::size_t kForbiddenKinds = 7;
+
+// A regular expression of RE2 that must not match in a column that stays. It is searched for in the whole value,
+// without quotes and escapes. A value that cannot be searched counts as one that matches. Copies share what was
+// compiled.
+class ForbiddenPattern {
+public:
+    // `name`, of [a-z0-9-], stands for the pattern in messages. Loads the module cleave_re2.so, which is looked for in
+    // ../lib/cleave beside the program or the library and then where modules are installed; it stays loaded until the
+    // process ends. Throws ArgumentError for another name or that of a kind, for a text that RE2 does not accept or
+    // that matches the empty text, and if the module is missing or cannot be used.
+    ForbiddenPattern(std::string name, std::string text);
+
+    const std::string& name() const { return name_; }
+    const std::string& text() const { return text_; }
+    const std::shared_ptr<const CompiledPattern>& compiled() const { return compiled_; }
+
+private:
+    std::string name_;
+    std::string text_;
+    std::shared_ptr<const CompiledPattern> compiled_;
+};
 
 // Text that the user gave: a rule, a list of columns, or a line of a rules file.
 struct RuleText {
@@ -67,6 +88,7 @@ struct StageOptions {
     std::vector<RuleFile> files = {};                    // those that the rules name; see files_of_rules()
     std::string null_token = {};                         // written, without quotes, for a value that becomes null
     std::vector<ForbiddenKind> forbid = {};              // fail at one of these in a column that stays
+    std::vector<ForbiddenPattern> forbid_patterns = {};  // the same; each name once
     bool only_counts_forbidden = false;                  // only count them, and do not fail
     std::uint64_t max_record = std::uint64_t{16} << 20;  // fail at a longer record; 1 .. kMaxRecordLimit
     // Naming columns by number requires both that the user gave the delimiter and that the user said whether there is a
@@ -79,7 +101,9 @@ struct StageOptions {
     bool is_escape_given = false;
 
     // Whether there is anything to do.
-    bool is_empty() const { return !select && rules.empty() && !default_action && forbid.empty(); }
+    bool is_empty() const {
+        return !select && rules.empty() && !default_action && forbid.empty() && forbid_patterns.empty();
+    }
 };
 
 // What a rule did, and how often. `seen` is the sum of the next four members.
@@ -102,7 +126,7 @@ struct StageCounts {
     std::vector<RuleCounts> rules;  // in the order of Stage::rules()
     std::uint64_t records = 0;      // not counting the header, but including empty ones
     std::uint64_t empty_records = 0;
-    std::array<std::uint64_t, kForbiddenKinds> forbidden = {};  // values with each ForbiddenKind
+    std::vector<std::uint64_t> forbidden;  // values with each of Stage::forbidden()
 
     StageCounts& operator+=(const StageCounts& other);
 };
@@ -112,6 +136,13 @@ struct StageRule {
     RuleText source;
     std::string operation;
     std::vector<std::string> columns;  // names, or "#N" without a header
+};
+
+// Something that values are searched for: a kind, or a pattern.
+struct StageForbidden {
+    std::string name;                 // as in --forbid and in reports
+    std::string phrase;               // for messages, such as "an email address"
+    std::optional<std::string> text;  // of a pattern
 };
 
 class Stage {
@@ -126,6 +157,8 @@ public:
     std::size_t column_count() const;
     std::uint64_t max_record() const;
     std::vector<StageRule> rules() const;
+    // What StageOptions::forbid and forbid_patterns name, in this order.
+    const std::vector<StageForbidden>& forbidden() const;
     // Columns of the output that neither a rule nor the default covers: they stay as they are.
     std::vector<std::string> unnamed_columns() const;
     // HMAC-SHA-256, in hex, under the first key of key_ids(), of everything that determines what is written. Each key

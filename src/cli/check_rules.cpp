@@ -17,7 +17,6 @@
 #include "formats/stage_report.h"
 #include "lane/record_lane.h"
 #include "lane/rewriting.h"
-#include "stage/forbidden/forbidden.h"
 #include "stage/program.h"
 #include "stage/rules.h"
 
@@ -54,9 +53,10 @@ void print_counts(const Context& context, const Rewriting& rewriting, const Stag
                   printable(formatted("{}", fmt::join(rules[i].columns, ", "))), rules[i].operation,
                   counts_text(counts.rules[i]));
     }
-    for (std::size_t i = 0; i < kForbiddenKinds; ++i) {
+    const std::vector<StageForbidden>& forbidden = rewriting.stage().forbidden();
+    for (std::size_t i = 0; i < forbidden.size(); ++i) {
         if (counts.forbidden[i] == 0) continue;
-        out.print("  forbidden: {} with {}\n", numbered(counts.forbidden[i], "value"), kForbiddenTable[i].phrase);
+        out.print("  forbidden: {} with {}\n", numbered(counts.forbidden[i], "value"), forbidden[i].phrase);
     }
 }
 

@@ -126,7 +126,7 @@ std::vector<OptionRow> record_rows() {
         {"redact-default", 0, "ACTION", "what to do with columns without a rule: {choices} [keep]", kStaged, "Records",
          choice_names(kDefaultActions)},
         {"redact-null", 0, "TOKEN", "write TOKEN for values that become null [nothing]", kStaged, "Records"},
-        {"forbid", 0, "KIND", "fail if the remaining columns contain: {choices}", kStaged, "Records",
+        {"forbid", 0, "KIND", "fail if what stays has NAME=re2:PATTERN or: {choices}", kStaged, "Records",
          choice_names(kForbidden)},
         {"redact-report", 0, "FILE", "write what each rule did, as JSON", kStaged, "Records", kPath},
         {"sign", 0, "NAME", "sign the report with this key, and list files", kStaged, "Records"},

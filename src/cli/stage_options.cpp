@@ -38,16 +38,43 @@ void take_rules(const Given& given, StageOptions& options) {
     options.files = files_of_rules(options.rules);
     options.default_action = given.choice("redact-default", kDefaultActions);
     if (const std::string* token = given.text("redact-null")) options.null_token = *token;
-    for (const std::string& kind : given.all("forbid")) {
-        const std::string known = kind == "mail" ? "email" : kind;  // an older name
-        const ForbiddenKind chosen = parse_choice("--forbid", known, kForbidden);
-        if (std::ranges::find(options.forbid, chosen) == options.forbid.end()) options.forbid.push_back(chosen);
-    }
     if (const auto size = given.size("max-record")) {
         if (*size < 1 || *size > kMaxRecordLimit) {
             throw UsageError(formatted("--max-record: must be 1 to {} bytes", kMaxRecordLimit));
         }
         options.max_record = *size;
+    }
+}
+
+void take_pattern(const std::string& name, const std::string& rest, std::vector<ForbiddenPattern>& patterns) {
+    constexpr std::string_view kPrefix = "re2:";
+    const std::string option = formatted("--forbid {}", name);
+    if (name.empty()) throw UsageError(formatted("--forbid ={}: there is no name before the equals sign", rest));
+    if (!rest.starts_with(kPrefix)) {
+        throw UsageError(formatted("{}: a pattern begins with re2:, as in {}=re2:{}", option, name, rest));
+    }
+    const std::string text = rest.substr(kPrefix.size());
+    const auto same = std::ranges::find(patterns, name, &ForbiddenPattern::name);
+    if (same != patterns.end() && same->text() == text) return;
+    if (same != patterns.end()) throw UsageError(formatted("{}: two patterns have this name", option));
+    try {
+        patterns.emplace_back(name, text);
+    } catch (const ArgumentError& error) {
+        throw UsageError(formatted("{}: {}", option, error.what()));
+    }
+}
+
+// Modules are loaded here, before anything is read, and before the sandbox closes.
+void take_forbidden(const Given& given, StageOptions& options) {
+    for (const std::string& text : given.all("forbid")) {
+        const std::size_t sign = text.find('=');
+        if (sign != std::string::npos) {
+            take_pattern(text.substr(0, sign), text.substr(sign + 1), options.forbid_patterns);
+            continue;
+        }
+        const std::string kind = text == "mail" ? "email" : text;  // an older name
+        const ForbiddenKind chosen = parse_choice("--forbid", kind, kForbidden);
+        if (std::ranges::find(options.forbid, chosen) == options.forbid.end()) options.forbid.push_back(chosen);
     }
 }
 
@@ -136,6 +163,7 @@ void take_signing(const Given& given, Arguments& arguments) {
 
 void take_stage(const Given& given, Arguments& arguments) {
     StageOptions& options = arguments.stage.options;
+    take_forbidden(given, options);
     take_rules(given, options);
     options.is_delimiter_given = !arguments.dialect.sniff_delimiter;
     options.is_header_given = given.has("header") || given.has("no-header");

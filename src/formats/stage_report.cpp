@@ -1,7 +1,6 @@
 #include "formats/stage_report.h"
 
 #include "cleave/keys.h"
-#include "stage/forbidden/forbidden.h"
 #include "stage/program.h"
 
 namespace cleave {
@@ -46,13 +45,15 @@ Json stage_report(const Stage& stage, const StageCounts& counts, const InputFact
     json["records"] = counts.records;
     json["empty_records"] = counts.empty_records;
     Json& forbidden = json["forbidden"];
-    const auto count_of = [&](ForbiddenKind kind) { return counts.forbidden[static_cast<std::size_t>(kind)]; };
-    forbidden["mail"] = count_of(ForbiddenKind::kEmail);  // an older name; these two are always there
-    forbidden["card"] = count_of(ForbiddenKind::kCard);
-    for (const ForbiddenKind kind : stage.program().forbid) {
-        if (kind != ForbiddenKind::kEmail && kind != ForbiddenKind::kCard)
-            forbidden[row_of(kind).name] = count_of(kind);
+    forbidden["mail"] = std::uint64_t{0};  // an older name for email; these two are always there
+    forbidden["card"] = std::uint64_t{0};
+    Json patterns;
+    for (std::size_t i = 0; i < stage.forbidden().size(); ++i) {
+        const StageForbidden& one = stage.forbidden()[i];
+        forbidden[one.name == "email" ? "mail" : one.name] = i < counts.forbidden.size() ? counts.forbidden[i] : 0;
+        if (one.text) patterns[one.name] = *one.text;
     }
+    if (!stage.program().patterns.empty()) json["patterns"] = std::move(patterns);
     json["pieces"] = pieces;
     return json;
 }

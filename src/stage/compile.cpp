@@ -9,6 +9,7 @@
 #include "stage/ambiguous.h"
 #include "stage/flatten.h"
 #include "stage/forbidden/forbidden.h"
+#include "stage/forbidden/pattern.h"
 #include "stage/keys.h"
 #include "stage/mac.h"
 #include "stage/program.h"
@@ -20,6 +21,14 @@ namespace {
 void check(const StageOptions& options) {
     if (options.max_record < 1 || options.max_record > kMaxRecordLimit) {
         throw ArgumentError("stage: max_record must be 1 to " + std::to_string(kMaxRecordLimit));
+    }
+    const std::vector<ForbiddenPattern>& patterns = options.forbid_patterns;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (patterns[i].name() == patterns[j].name()) {
+                throw ArgumentError("stage: two patterns have the name '" + patterns[i].name() + "'");
+            }
+        }
     }
 }
 
@@ -121,11 +130,25 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
     return labelled_mac_hex(key.bytes(), "cleave rules digest 1", text, kMacSize);
 }
 
-// Whether a name contains something that --forbid looks for.
-bool has_forbidden_name(const InputColumns& columns, const StageOptions& options) {
+void add_forbidden(Stage::Program& program, const StageOptions& options) {
+    for (const ForbiddenKind kind : options.forbid) {
+        program.forbidden.push_back({row_of(kind).name, row_of(kind).phrase, std::nullopt});
+        program.searches.push_back(row_of(kind).is_in);
+    }
+    for (const ForbiddenPattern& pattern : options.forbid_patterns) {
+        program.forbidden.push_back({pattern.name(), "a match of '" + pattern.name() + "'", pattern.text()});
+    }
+    program.patterns = options.forbid_patterns;
+    program.only_counts_forbidden = options.only_counts_forbidden;
+}
+
+// Whether a name contains something that is forbidden.
+bool has_forbidden_name(const InputColumns& columns, const Stage::Program& program) {
     return std::ranges::any_of(columns.names, [&](const std::string& name) {
         const Value value{reinterpret_cast<const std::uint8_t*>(name.data()), name.size()};
-        return std::ranges::any_of(options.forbid, [&](ForbiddenKind kind) { return row_of(kind).is_in(value); });
+        const auto has_pattern = [&](const ForbiddenPattern& pattern) { return pattern.compiled()->is_in(value); };
+        return std::ranges::any_of(program.searches, [&](const auto search) { return search(value); }) ||
+               std::ranges::any_of(program.patterns, has_pattern);
     });
 }
 
@@ -158,7 +181,9 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     InputColumns columns = columns_of_record(record, dialect, has_header);
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
-    columns.shows_names = !has_forbidden_name(columns, options);
+    auto program = std::make_shared<Program>(dialect);
+    add_forbidden(*program, options);
+    columns.shows_names = !has_forbidden_name(columns, *program);
     KeyUses uses = keys != nullptr ? KeyUses(keys->names(), keys->keys().versions) : KeyUses({});
     RuleSet rules =
         resolve_rules({options.select, options.rules, options.default_action, options.files}, columns, uses);
@@ -167,18 +192,14 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     if (!codec.is_plain({token, options.null_token.size()})) {
         throw RuleError("the token would need quotes", "--redact-null", options.null_token, 0);
     }
-    auto program = std::make_shared<Program>(dialect);
     program->column_count = columns.count;
     program->rules = std::move(rules);
-    program->forbid = options.forbid;
-    for (const ForbiddenKind kind : options.forbid) program->searches.push_back(row_of(kind).is_in);
-    program->only_counts_forbidden = options.only_counts_forbidden;
     program->refuses_backslash = refuses_backslash;
     program->null_token = options.null_token;
     program->max_record = options.max_record;
     program->uses = std::move(uses);
     program->keys = keys;
-    if (!options.forbid.empty()) program->watched = program->rules.selected;
+    if (!program->forbidden.empty()) program->watched = program->rules.selected;
     for (const auto& used : {program->uses.uses(), program->uses.ciphers()}) {
         for (const KeyUses::Use& use : used) {
             const std::pair<std::string, std::string> one(use.key, keys->id(use.key));
@@ -228,6 +249,8 @@ std::vector<StageRule> Stage::rules() const {
     }
     return rules;
 }
+
+const std::vector<StageForbidden>& Stage::forbidden() const { return program_->forbidden; }
 
 std::vector<std::string> Stage::unnamed_columns() const {
     std::vector<std::string> names;

@@ -28,11 +28,13 @@ struct Stage::Program {
     std::vector<std::uint8_t> flat_bytes;   // see stage/flatten.h
     std::size_t key_count = 0;              // number of columns given to with_keys()
     std::vector<std::size_t> keys_as_read;  // the last of these columns: what is read in them, not what is written
-    // The columns of the output if StageOptions::forbid is not empty, otherwise none. Their values are searched if they
-    // stay as they are.
+    // The columns of the output if anything is forbidden, otherwise none. Their values are searched if they stay as
+    // they are.
     std::vector<std::size_t> watched;
-    std::vector<ForbiddenKind> forbid;
-    std::vector<bool (*)(Value) noexcept> searches;  // one for each of these kinds
+    // What is forbidden: first the kinds, each with a search, then the patterns.
+    std::vector<StageForbidden> forbidden;
+    std::vector<bool (*)(Value) noexcept> searches;
+    std::vector<ForbiddenPattern> patterns;
     bool only_counts_forbidden = false;
     bool refuses_backslash = false;  // before a quote in a quoted field: see StageOptions::is_escape_given
     std::string null_token;

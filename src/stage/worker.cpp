@@ -14,7 +14,7 @@
 #include "memory/value_buffer.h"
 #include "scan/walker.h"
 #include "stage/ambiguous.h"
-#include "stage/forbidden/forbidden.h"
+#include "stage/forbidden/pattern.h"
 #include "stage/operation_context.h"
 #include "stage/program.h"
 #include "stage/record.h"
@@ -57,7 +57,8 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
     for (std::size_t i = 0; i < other.rules.size(); ++i) rules[i] += other.rules[i];
     records += other.records;
     empty_records += other.empty_records;
-    for (std::size_t i = 0; i < forbidden.size(); ++i) forbidden[i] += other.forbidden[i];
+    forbidden.resize(std::max(forbidden.size(), other.forbidden.size()));
+    for (std::size_t i = 0; i < other.forbidden.size(); ++i) forbidden[i] += other.forbidden[i];
     return *this;
 }
 
@@ -68,7 +69,7 @@ struct StageWorker::State {
             hasher = Hasher(*rules.keys, rules.uses);
             cipher = Cipher(*rules.keys, rules.uses);
         }
-        counts.rules.resize(rules.rules.rules.size());
+        reset_counts();
         if (rules.rules.suppress && rules.common == nullptr) {
             throw ArgumentError("suppress needs two passes over the input, which are not available here");
         }
@@ -93,9 +94,18 @@ struct StageWorker::State {
     void write_classes(const RecordBlock& block);
     void watch(const RecordBlock& block, std::size_t r);
     void watch_header(const RecordBlock& block, std::size_t r);
-    std::string_view forbidden_in(const BlockRecord& record, const FieldSpan& field);
+    const StageForbidden* forbidden_in(const BlockRecord& record, const FieldSpan& field);
+    // Apart, so that the search for kinds keeps its registers.
+    [[gnu::noinline]] const StageForbidden* pattern_in(Value found);
+    [[gnu::noinline, gnu::cold]] const StageForbidden* count_forbidden(std::size_t number);
     RecordBlock checked(const RecordBlock& block, std::size_t size) const;
     bool begins_too_long(std::span<const std::uint8_t> bytes) const;
+
+    void reset_counts() {
+        counts = {};
+        counts.rules.resize(rules.rules.rules.size());
+        counts.forbidden.resize(rules.forbidden.size());
+    }
 
     void set_digester() {
         if (rules.common == nullptr || rules.common->key() == nullptr) return;
@@ -336,9 +346,9 @@ void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
         const auto column = static_cast<std::uint32_t>(watched);
         if (!rules.rules.of_column[column].empty() && !keeps_value(side, record, column)) continue;
         const FieldSpan field = record.field(column);
-        const std::string_view what = forbidden_in(record, field);
-        if (what.empty()) continue;
-        throw InputError(std::string(what) + " in column " + rules.rules.names[column] + ", which stays",
+        const StageForbidden* const what = forbidden_in(record, field);
+        if (what == nullptr) continue;
+        throw InputError(what->phrase + " in column " + rules.rules.names[column] + ", which stays",
                          side.place_of(record, field.begin));
     }
 }
@@ -350,27 +360,41 @@ void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
     const CpuSide side(*this, block);
     for (const std::size_t column : rules.watched) {
         const FieldSpan field = record.field(static_cast<std::uint32_t>(column));
-        const std::string_view what = forbidden_in(record, field);
-        if (what.empty()) continue;
-        throw InputError(std::string(what) + " in column #" + std::to_string(column + 1) + " of the header",
+        const StageForbidden* const what = forbidden_in(record, field);
+        if (what == nullptr) continue;
+        throw InputError(what->phrase + " in column #" + std::to_string(column + 1) + " of the header",
                          side.place_of(record, field.begin));
     }
 }
 
-// The forbidden thing that the field contains, for a message; "" if there is none or if it is only counted.
-std::string_view StageWorker::State::forbidden_in(const BlockRecord& record, const FieldSpan& field) {
+// The forbidden thing that the field contains; null if there is none or if it is only counted.
+const StageForbidden* StageWorker::State::forbidden_in(const BlockRecord& record, const FieldSpan& field) {
+    const Stage::Program& program = rules;
     Value found{};
-    if (!rules.codec.view(record.bytes + field.begin, record.bytes + field.end, found)) {
-        found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
+    if (!program.codec.view(record.bytes + field.begin, record.bytes + field.end, found)) {
+        found = program.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
     }
-    const auto* const end = rules.searches.data() + rules.searches.size();
-    for (const auto* search = rules.searches.data(); search != end; ++search) {
+    const auto* const end = program.searches.data() + program.searches.size();
+    for (const auto* search = program.searches.data(); search != end; ++search) {
         if (!(*search)(found)) continue;
-        const ForbiddenKind kind = rules.forbid[static_cast<std::size_t>(search - rules.searches.data())];
-        ++counts.forbidden[static_cast<std::size_t>(kind)];
-        if (!rules.only_counts_forbidden) return row_of(kind).phrase;
+        const auto* const what = count_forbidden(static_cast<std::size_t>(search - program.searches.data()));
+        if (what != nullptr) return what;
     }
-    return "";
+    return program.patterns.empty() ? nullptr : pattern_in(found);
+}
+
+const StageForbidden* StageWorker::State::pattern_in(Value found) {
+    for (std::size_t i = 0; i < rules.patterns.size(); ++i) {
+        if (!rules.patterns[i].compiled()->is_in(found)) continue;
+        const auto* const what = count_forbidden(rules.searches.size() + i);
+        if (what != nullptr) return what;
+    }
+    return nullptr;
+}
+
+const StageForbidden* StageWorker::State::count_forbidden(std::size_t number) {
+    ++counts.forbidden[number];
+    return rules.only_counts_forbidden ? nullptr : &rules.forbidden[number];
 }
 
 StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
@@ -507,8 +531,7 @@ void StageWorker::clear() {
     state_->starts.clear();
     state_->kept_size = 0;
     state_->key_fields.clear();
-    state_->counts = {};
-    state_->counts.rules.resize(state_->rules.rules.rules.size());
+    state_->reset_counts();
 }
 
 void StageWorker::release() {

@@ -5,6 +5,7 @@ are in ways_by_others.py.
 import base64
 import hashlib
 import hmac
+import os
 import unicodedata
 
 from case import flip, need
@@ -235,6 +236,22 @@ def forbidden(case):
         kind, number = b"card", card_number(chance)
         sign = chance.choice((" ", "-", ".", "/", "\t", "\u00a0", "\u2011", "\u2013", ""))
         text = secret + b" " + sign.join(number[at:at + 4] for at in range(0, 16, 4)).encode()
+    run_with_forbidden(case, kind, text, MALFORMED)
+
+
+def pattern(case):
+    """A pattern of RE2 finds something in a column that stays, or in the header: 3, or 2 if there is no module."""
+    form, text = case.chance.choice((
+        (b"nr\\. [0-9]{4}", b"nr. 1234"), (b"(?i)FILE\\b", b"file"), (b"(?s)<.{1,200}>", b"<\n>"),
+        ("\u00fc$".encode(), "\u00fc".encode()), (b"\\C{12}", b"\xff\xff")))
+    module = os.path.join(os.path.dirname(case.place.cleave), "..", "lib", "cleave", "cleave_re2.so")
+    allowed = MALFORMED if os.path.exists(module) else REFUSED
+    run_with_forbidden(case, b"note=re2:" + form, case.secret() + b" " + text, allowed)
+
+
+def run_with_forbidden(case, kind, text, allowed):
+    """Runs with the text in a column that stays, or in the header."""
+    chance = case.chance
     text = b'"%s"' % (chance.choice((b"", b"to ")) + text).replace(b'"', b'""')
     lines = [b"%d,a,text\n" % number for number in range(chance.randint(1, 6))]
     choices = [[], [b"--redact-default", b"keep"], [b"--header", b"repeat", b"--redact", b"id: null"]]
@@ -246,7 +263,7 @@ def forbidden(case):
         lines.insert(chance.randint(0, len(lines)), b"7,a," + text + b"\n")
     words = chance.choice(choices)
     operand, fed = case.source(b"id,kind," + header + b"\n" + b"".join(lines))
-    case.run([*verb(case), b"-d", b",", b"--forbid", kind, *words, operand], fed, MALFORMED)
+    case.run([*verb(case), b"-d", b",", b"--forbid", kind, *words, operand], fed, allowed)
 
 
 def number_for_domain(case):
@@ -362,4 +379,4 @@ def without_rules(case):
 
 
 WAYS = (sound, unnamed, headerless, identity, malformed, two_readings, key_material, unchangeable, rare, look_alikes,
-        forbidden, number_for_domain, modes, joined, template, colliding, smallest, without_rules)
+        forbidden, pattern, number_for_domain, modes, joined, template, colliding, smallest, without_rules)

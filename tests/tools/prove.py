@@ -67,6 +67,7 @@ PARTS = {
         tests/references/stages/compare.py {asan} --count 5000 --jobs {jobs} --seed {middle}
         tests/references/stages/real_files.py {release} --seed {first}
         tests/references/stages/forbidden.py {release} --count 100000 --seed {first}
+        tests/references/stages/patterns.py {release} --module build/release/tests/re2/cleave_re2.so --count 400000 --seed {first}
         tests/references/stages/classes.py {release} --count 20000 --seed {first}"""),
     "by_value": Part("--by beside an oracle: 100,000 random files, a million values, and all that can fail",
                      "release asan", """

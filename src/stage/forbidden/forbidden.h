@@ -1,7 +1,8 @@
 // Finds what must not appear in free text. This is a tripwire rather than a proof, because it only knows patterns. Each
-// kind has one file in this folder.
+// kind has one file in this folder; pattern.h has those of the user.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -61,6 +62,11 @@ inline constexpr std::array<ForbiddenRow, kForbiddenKinds> kForbiddenTable = {{
     {"date", "a date", has_day},
     {"secret", "a key or a token", has_secret},
 }};
+
+// Whether this is the name of a kind, also an older one.
+inline bool is_forbidden_kind(std::string_view name) {
+    return name == "mail" || std::ranges::any_of(kForbiddenTable, [&](const auto& row) { return name == row.name; });
+}
 
 inline const ForbiddenRow& row_of(ForbiddenKind kind) { return kForbiddenTable[static_cast<std::size_t>(kind)]; }
 

@@ -1,0 +1,63 @@
+// RE2 as a module for patterns: implements src/stage/forbidden/pattern_module.h.
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "stage/forbidden/pattern_module.h"
+
+namespace {
+
+// What one pattern may take, compiled and with what its searches remember. A pattern that needs more to be compiled is
+// refused; a search that needs more goes on without remembering.
+constexpr std::int64_t kMaxMemory = std::int64_t{8} << 20;
+
+constexpr int kFailed = -1;
+
+void put(std::string_view text, char* message, std::size_t message_size) {
+    const std::size_t size = std::min(text.size(), message_size - 1);
+    std::memcpy(message, text.data(), size);
+    message[size] = 0;
+}
+
+void* compile(const char* text, std::size_t size, char* message, std::size_t message_size) {
+    try {
+        RE2::Options options;
+        options.set_encoding(RE2::Options::EncodingUTF8);
+        options.set_log_errors(false);
+        options.set_max_mem(kMaxMemory);
+        auto* const pattern = new RE2(std::string(text, size), options);
+        if (pattern->ok()) return pattern;
+        put(pattern->error(), message, message_size);
+        delete pattern;
+    } catch (const std::exception& error) {
+        put(error.what(), message, message_size);
+    } catch (...) {
+        put("unknown error", message, message_size);
+    }
+    return nullptr;
+}
+
+int search(const void* pattern, const void* value, std::size_t size) {
+    try {
+        const std::string_view text(static_cast<const char*>(value), size);
+        const auto& compiled = *static_cast<const RE2*>(pattern);
+        return compiled.Match(text, 0, size, RE2::UNANCHORED, nullptr, 0) ? CLEAVE_PATTERN_FOUND
+                                                                          : CLEAVE_PATTERN_ABSENT;
+    } catch (...) {
+        return kFailed;
+    }
+}
+
+void release(void* pattern) { delete static_cast<RE2*>(pattern); }
+
+constexpr cleave_patterns kPatterns = {CLEAVE_PATTERNS_VERSION, sizeof(cleave_patterns), compile, search, release};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const cleave_patterns* cleave_patterns_open() { return &kPatterns; }
