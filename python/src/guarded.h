@@ -1,6 +1,8 @@
 // Guards mapped inputs while any thread reads them.
 #pragma once
 
+#include <pthread.h>
+
 #include <mutex>
 #include <optional>
 
@@ -21,6 +23,13 @@ public:
     ~Guarded() {
         const std::scoped_lock lock(shared().mutex);
         if (--shared().count == 0) shared().guard.reset();
+    }
+
+    // Call it once, when the module is loaded. No other thread is in one of the functions above at a fork, so the child
+    // process never waits for one that it does not have.
+    static void stay_usable_after_forks() {
+        const auto unlock = [] { shared().mutex.unlock(); };
+        ::pthread_atfork([] { shared().mutex.lock(); }, unlock, unlock);
     }
 
 private:

@@ -9,7 +9,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "cleave/error.h"
 #include "errors.h"
 #include "file.h"
+#include "guarded.h"
 #include "policies.h"
 #include "ranges.h"
 #include "settings.h"
@@ -242,6 +242,7 @@ nb::capsule schema_capsule(const Exportable& stream) {
 NB_MODULE(_native, module) {
     nb::set_leak_warnings(false);  // objects that live until the interpreter ends are not leaks
     nb::register_exception_translator(translate);
+    Guarded::stay_usable_after_forks();
     module.attr("version") = CLEAVE_VERSION;
 
     add_settings(module);
