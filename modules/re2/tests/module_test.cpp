@@ -20,12 +20,12 @@ using namespace std::string_literals;
 using Pattern = std::unique_ptr<void, void (*)(void*)>;
 
 const cleave_patterns& module() {
-    static const cleave_patterns* const loaded = [] {
+    static const cleave_patterns* const kLoaded = [] {
         void* const library = ::dlopen(CLEAVE_RE2_MODULE, RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) throw std::runtime_error(::dlerror());
         return reinterpret_cast<cleave_patterns_open_function>(::dlsym(library, CLEAVE_PATTERNS_SYMBOL))();
     }();
-    return *loaded;
+    return *kLoaded;
 }
 
 struct Compiled {
@@ -116,6 +116,7 @@ TEST(Re2Module, IsSharedByThreads) {
     const Compiled compiled("[a-z]+[0-9]{3}x$");
     ASSERT_NE(compiled.pattern, nullptr);
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (unsigned seed = 0; seed < 4; ++seed) {
         threads.emplace_back([&compiled, seed] {
             std::mt19937 random(seed);

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage,readability-identifier-naming): names and constants of C
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,modernize-*,readability-identifier-naming): it is C
 #define CLEAVE_PATTERNS_VERSION 1u
 
 /* What search() returns. Everything else is a failure: whether the value contains the pattern is not known. */
@@ -39,7 +39,7 @@ typedef struct cleave_patterns {
 /* The function that the module exports. Its result is valid for as long as the module is loaded. */
 #define CLEAVE_PATTERNS_SYMBOL "cleave_patterns_open"
 typedef const cleave_patterns* (*cleave_patterns_open_function)(void);
-// NOLINTEND(cppcoreguidelines-macro-usage,readability-identifier-naming)
+// NOLINTEND(cppcoreguidelines-macro-usage,modernize-*,readability-identifier-naming)
 
 #ifdef __cplusplus
 }
