@@ -95,17 +95,16 @@ std::string_view fault_of(const std::error_code& error) {
     return "";
 }
 
-// Reads at most one byte more than `expected`, because a pipe or a device may have no end. The digest of a larger file is
-// that of these bytes.
+// The digest of at most one byte more than `expected`, because a pipe or a device may have no end.
 ContentDigest digest_of(const Fd& file, std::uint64_t expected, const std::string& name) {
     constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
     std::vector<std::uint8_t> buffer(std::min(expected, kPartSize - 1) + 1);
     ContentHash hash;
     for (std::uint64_t left = expected + 1; left > 0;) {
-        const auto room = std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size())));
-        const std::size_t size = read_some(file.get(), room, nullptr, name);
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));
+        const std::size_t size = read_some(file.get(), std::span(buffer).first(most), nullptr, name);
         if (size == 0) break;
-        hash.add(room.first(size));
+        hash.add(std::span(buffer).first(size));
         left -= size;
     }
     return hash.digest();

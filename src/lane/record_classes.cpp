@@ -123,7 +123,7 @@ CommonClasses find_common_classes(const Stage& stage, const Rule& suppress, Inpu
 Stage with_common_classes(Stage stage, Input& input, const InputHead& head, const Execution& execution) {
     const Rule* const rule = suppress_rule(stage);
     if (rule == nullptr) return stage;
-    const Stage whole = with_common(stage, std::make_shared<const CommonClasses>());
+    Stage whole = with_common(stage, std::make_shared<const CommonClasses>());
     if (input.is_stream()) {
         if (!input.peek(1).empty()) throw SpoolError();
         return whole;

@@ -236,8 +236,8 @@ TEST_F(Suppress, JudgesWhatTheOtherRulesWrite) {
 
 TEST_F(Suppress, WritesClassesInTheFirstPass) {
     const auto key = std::make_shared<const RunKey>();
-    const auto first_pass = [&](StageOptions options) {
-        return with_common({std::move(options), Dialect(), bytes_of("a,b,c\n"), false},
+    const auto first_pass = [&](const StageOptions& options) {
+        return with_common({options, Dialect(), bytes_of("a,b,c\n"), false},
                            std::make_shared<const CommonClasses>(key));
     };
     const auto read = [&](StageWorker& worker, std::string_view text) {
