@@ -7,8 +7,11 @@ lose digits if a text has many of them, and crash on some exponents (pyarrow 26)
 exponent whose digits fit; Python's decimals prepare the others. So a value is either converted exactly or reported with
 its place in the file, and never replaced by null.
 
-An empty record has no row. The engine delivers it as null in every column, but a short record can have nulls, too, so
-wherever the first column of a batch has a null, column 0 decides: it is null only in an empty record.
+Usually, an empty record has no row. The engine delivers it as null in every column, but a short record can have nulls,
+too, so wherever the first column of a batch has a null, column 0 decides: it is null only in an empty record.
+
+Casts release the GIL, so a file that is read by several threads is converted by as many, a few batches ahead of the
+consumer. The batches, and the first error, still come in the order of the file.
 
 To find the first value that a cast refuses, halves of the column are tried: log n casts, and only if there is one.
 """
@@ -18,9 +21,11 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar, Union
 
 import pyarrow
 import pyarrow.compute
@@ -54,8 +59,11 @@ _OF_NAMES = {
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _PLACE = re.compile(r" \((?:byte (\d+), )?(?:record (\d+)|(in the header))\)$")
-_MOST_ROWS = 1 << 31
+MOST_ROWS = 1 << 31
 _PAGE_SIZE = 1 << 20
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,13 @@ class Request:
     batch_size: int
     width: int
     """How many columns the file has."""
+    keeps_empty: bool = False
+    """Whether an empty record is a row of nulls, and an empty value without quotes null, as Polars has it."""
+    most_rows: int | None = None
+    """With keeps_empty: how many rows are converted at most. Batches end there, and the stream no later than a batch after."""
+    guessed: Mapping[int, str] = field(default_factory=dict)
+    """The columns whose types were found from their first values, by their numbers, each with the regular expression
+    that all of its values match. So ``007`` is no number, but perhaps a code."""
 
     @staticmethod
     def of(
@@ -92,7 +107,7 @@ class Request:
         for column, kind in _items(schema):
             types[number_of(column, names)] = type_of(column, kind)
         fields = [pyarrow.field(names[number], types[number]) for number in numbers]
-        size = _MOST_ROWS if batch_size is None else _arguments.number("batch_size", batch_size)
+        size = MOST_ROWS if batch_size is None else _arguments.number("batch_size", batch_size)
         if size < 1:
             raise UsageError("batch_size: at least 1")
         texts = tuple(_arguments.text("nulls", text) for text in nulls)
@@ -154,7 +169,8 @@ def _is_supported(kind: pyarrow.DataType) -> bool:
 
 
 def batches(file: File, request: Request, span: list[int] | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """The columns of a file, or of the records of a span of it, with one row for each record that is not empty.
+    """The columns of a file, or of the records of a span of it, with one row for each record that is not empty, or for
+    each record.
 
     span: the offset, the size, and how many records of the file are before it; as ``select`` takes it.
 
@@ -164,33 +180,79 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
         return
     # Where every record must have as many fields as the first, nulls are empty records; but if that is one field, only
     # `missing_is_null` tells an empty record from an empty value.
-    is_loose = request.missing_is_null or request.width == 1
+    is_loose = request.missing_is_null or (request.width == 1 and not request.keeps_empty)
     mark = 0 if is_loose or not request.columns else request.columns[0]
     columns = request.columns if mark in request.columns else (*request.columns, mark)
-    if request.width == 1 and not request.missing_is_null:
-        for _ in _strings(file, columns, False, span):  # refuses records with more fields
+    if request.width == 1 and not request.missing_is_null and not request.keeps_empty:
+        for _ in _strings(file, columns, request, False, span):  # refuses records with more fields
             pass
-    record = span[2] if span else 0
-    for batch in _strings(file, columns, is_loose, span):
-        present = batch.column(columns.index(mark)).is_valid()
-        rows = batch if present.false_count == 0 else batch.filter(present)
+
+    def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, _Unfit | None]:
+        """What is delivered of a batch, the number of its records, and its fault; rows count from its first record."""
+        present = None if request.keeps_empty else batch.column(columns.index(mark)).is_valid()
+        rows = batch if present is None or present.false_count == 0 else batch.filter(present)
         rows = rows.select(range(len(request.columns)))
         try:
-            typed = _typed(rows, request)
+            return _typed(rows, request), batch.num_rows, None
         except _Unfit as unfit:
-            where = record + _index_of(present, unfit.row)
-            raise InputError(unfit.message, _start_of(file, where), where + 1) from None
-        record += batch.num_rows
-        for start in range(0, typed.num_rows, request.batch_size):
-            yield typed.slice(start, request.batch_size)
+            row = unfit.row if present is None else _index_of(present, unfit.row)
+            return rows, batch.num_rows, _Unfit(row, unfit.message)
+
+    record = span[2] if span else 0
+    for batch, records, unfit in ahead(typed, _strings(file, columns, request, is_loose, span), file._threads):
+        if unfit is not None:
+            where = record + unfit.row
+            raise InputError(unfit.message, _start_of(file, where), where + 1)
+        record += records
+        for start in range(0, batch.num_rows, request.batch_size):
+            yield batch.slice(start, request.batch_size)
+
+
+def ahead(function: Callable[[_In], _Out], items: Iterable[_In], threads: int) -> Iterator[_Out]:
+    """The function of each item, in the order of the items. With several threads, as many items are worked on at once,
+    and at most that many results wait. An error in the items follows the results of those before it."""
+    if threads == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[_Out]] = deque()
+        error = None
+        try:
+            iterator = iter(items)
+            while True:
+                try:
+                    item = next(iterator)
+                except StopIteration:
+                    break
+                except Exception as caught:
+                    error = caught
+                    break
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+    if error is not None:
+        raise error
 
 
 def _strings(
-    file: File, columns: Sequence[int], missing_is_null: bool, span: list[int] | None
+    file: File, columns: Sequence[int], request: Request, missing_is_null: bool, span: list[int] | None
 ) -> Iterator[pyarrow.RecordBatch]:
     try:
-        stream = file._select(tuple(columns), None, None, False, missing_is_null, False, _PAGE_SIZE, span)
-        yield from pyarrow.RecordBatchReader.from_stream(stream)
+        stream = file._select(
+            tuple(columns), None, None, request.keeps_empty, missing_is_null, False, _PAGE_SIZE, span
+        )
+        left = request.most_rows
+        for batch in pyarrow.RecordBatchReader.from_stream(stream):
+            yield batch if left is None else batch.slice(0, left)
+            if left is not None:
+                left -= min(left, batch.num_rows)
+                if left == 0:
+                    return
     except pyarrow.ArrowException as error:
         raise _as_input_error(file, error) from None
 
@@ -232,11 +294,15 @@ class _Unfit(Exception):
 def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
     """Raises _Unfit."""
     arrays, unfit = [], []
-    for field, column in zip(request.schema, batch.columns):
+    for number, field, column in zip(request.columns, request.schema, batch.columns):
         try:
-            arrays.append(_converted(field, column, request.nulls))
+            array = _converted(field, column, request.nulls)
+            if number in request.guessed:
+                _check_writing(field, column, array, request.guessed[number])
+            arrays.append(array)
         except _Unfit as error:
-            unfit.append(error)
+            hint = "; the type was found from the first values, and a schema can give another" if number in request.guessed else ""
+            unfit.append(_Unfit(error.row, error.message + hint))
     if unfit:
         raise min(unfit, key=lambda error: error.row)
     if not arrays:
@@ -300,6 +366,24 @@ def _plain_decimal(text: str, kind: pyarrow.DataType) -> str | None:
     except decimal.DecimalException:
         return None
     return format(number, "f")
+
+
+def _check_writing(field: pyarrow.Field, strings: pyarrow.StringArray, typed: pyarrow.Array, pattern: str) -> None:
+    """Raises _Unfit for a value that is not written as the pattern has it."""
+    is_other = pyarrow.compute.invert(pyarrow.compute.match_substring_regex(strings, pattern))
+    is_other = pyarrow.compute.and_(is_other, typed.is_valid())
+    if is_other.true_count > 0:
+        raise _Unfit(_first(is_other), _message(field))
+
+
+def fits(strings: pyarrow.StringArray, kind: pyarrow.DataType, pattern: str) -> bool:
+    """Whether all values are of the type, and are written as the pattern has it."""
+    one = pyarrow.field("", kind)
+    try:
+        _check_writing(one, strings, _converted(one, strings, ()), pattern)
+    except _Unfit:
+        return False
+    return True
 
 
 def _cast(field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.Array:

@@ -125,6 +125,7 @@ class File:
         self._name = name
         self._has_header = settings.has_header and native.dialect()["header"] != "none"
         self._allow_open_quote = settings.allow_open_quote
+        self._threads = settings.threads
         self._recipe: Recipe | None = None
         self._columns: weakref.WeakSet[Columns] = weakref.WeakSet()
 

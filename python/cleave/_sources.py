@@ -48,8 +48,8 @@ def _path_of(path: str | os.PathLike[str]) -> str:
 
 
 def _inputs_of(path: str, options: Mapping[str, Any]) -> list[str]:
-    if _is_local(path):
-        local = _local(path)
+    if is_local(path):
+        local = local_path(path)
         if os.path.isdir(local):
             return [os.path.join(local, name) for name in sorted(os.listdir(local)) if _is_input(local, name)]
         if not _is_pattern(path):
@@ -102,9 +102,9 @@ class Source:
         an index."""
         text = os.fspath(path)
         options = dict(storage_options or {})
-        if _is_local(text) and not _is_regular(_local(text)):
+        if is_local(text) and not _is_regular(local_path(text)):
             raise UsageError(f"{text}: it is no plain file")
-        is_gzip = _is_local(text) and _is_gzip(_local(text))
+        is_gzip = is_local(text) and _is_gzip(local_path(text))
         size, version = _present(text, options, is_gzip)
         return Source(text, size, version, options, is_gzip)
 
@@ -119,14 +119,14 @@ class Source:
     def open(self) -> Iterator[Reader]:
         """A reader for this version. Raises InputChangedError if the input has a different version now."""
         if self.is_gzip:
-            file = _open_gzip(_local(self.path))
-            if _version_of_gzip(_local(self.path), file) != (self.size, self.version):
+            file = _open_gzip(local_path(self.path))
+            if _version_of_gzip(local_path(self.path), file) != (self.size, self.version):
                 raise InputChangedError(f"{self.path}: the input changed")
             yield Reader(self, file.read, lambda: None)  # which notices changes itself
             return
-        if _is_local(self.path):
+        if is_local(self.path):
             # O_NONBLOCK avoids waiting if a pipe has taken the place of the file.
-            descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(local_path(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             try:
                 self._check_descriptor(descriptor)
                 yield Reader(
@@ -183,11 +183,11 @@ class Reader:
         return data
 
 
-def _is_local(path: str) -> bool:
+def is_local(path: str) -> bool:
     return "://" not in path or path.startswith("file:/")
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
     """The path of a local file, given as a path, file:///PATH, file://localhost/PATH or, as Hadoop writes it,
     file:/PATH."""
     return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
@@ -235,9 +235,9 @@ def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
 def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int, str]:
     """The size and the version of what is at the path now."""
     if is_gzip:
-        return _version_of_gzip(_local(path), _open_gzip(_local(path)))
-    if _is_local(path):
-        return _stat_version(os.stat(_local(path)))
+        return _version_of_gzip(local_path(path), _open_gzip(local_path(path)))
+    if is_local(path):
+        return _stat_version(os.stat(local_path(path)))
     system, inner = _system_of(path, options)
     system.invalidate_cache()
     about = system.info(inner)

@@ -34,7 +34,7 @@ from ._sources import Reader, Source, expand
 if TYPE_CHECKING:
     import pyarrow
 
-    from ._batches import Schema
+    from ._batches import Request, Schema
 
 __all__ = [
     "BLOCK_SIZE",
@@ -164,9 +164,10 @@ class Piece:
         from . import _batches
 
         request = _batches.Request.of(self.names, columns, schema, nulls, missing_is_null, batch_size)
-        return self._batches(request, page_size)
+        return self.batches_of(request, page_size)
 
-    def _batches(self, request: Any, page_size: int) -> Iterator[pyarrow.RecordBatch]:
+    def batches_of(self, request: Request, page_size: int = PAGE_SIZE) -> Iterator[pyarrow.RecordBatch]:
+        """The records, as an adapter wants them."""
         for page in self.pages(page_size):
             yield from page.batches(request)
 
