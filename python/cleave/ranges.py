@@ -340,7 +340,7 @@ def plan(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     pieces: int | None = None,
-    blocksize: int | None = None,
+    blocksize: int | Callable[[int], int] | None = None,
     header: bool = True,
     map: Map = scan_by_threads,  # noqa: A002
     storage_options: Mapping[str, Any] | None = None,
@@ -352,8 +352,9 @@ def plan(
         the files in it. All inputs must have the same columns; one without a byte is left out.
     pieces: the number of pieces of nearly equal bytes, like ``n`` in ``File.split``; several inputs have their share of
         them, at least one each; or
-    blocksize: roughly how many bytes each piece has; 64 MiB if neither is given. A piece can be empty if a record is
-        longer than a piece. More than 1,000,000 pieces raise UsageError.
+    blocksize: roughly how many bytes each piece has, or a function that says so for the bytes of all inputs; 64 MiB if
+        neither is given. A piece can be empty if a record is longer than a piece. More than 1,000,000 pieces raise
+        UsageError.
     header: whether each input has a header. Otherwise the columns are named ``_c0``, ``_c1`` and so on, and there are as
         many as the first record has fields.
     dialect: options of ``cleave.open``. Anything they leave open is found once for each input, from the first 64 KiB.
@@ -367,7 +368,8 @@ def plan(
         sources = list(pool.map(lambda path: Source.of(path, options), expand(paths, options)))
         heads = list(pool.map(_head_of, sources))
     used = [(source, Format.settle(source.path, head, header, dialect)) for source, head in zip(sources, heads) if head]
-    counts = _counts([source.size for source, _ in used], pieces, blocksize)
+    sizes = [source.size for source, _ in used]
+    counts = _counts(sizes, pieces, blocksize(sum(sizes)) if callable(blocksize) else blocksize)
     inputs = [(source, form, count) for (source, form), count in zip(used, counts)]
     summaries: list[list[cleave.Summary]] = [[] for _ in inputs]
     for number, summary in map(scan_range, Ranges(inputs)):

@@ -8,7 +8,7 @@ import io
 import pickle
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -138,7 +138,7 @@ def test_only_what_a_query_needs(tmp_path: Path, engine: Any) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_queries(typed: Path, engine: Any) -> None:
     mine, theirs = scan_csv(typed), pl.scan_csv(typed)
-    for query in (
+    queries: list[Callable[[Any], Any]] = [
         lambda frame: frame.select(pl.len()),
         lambda frame: frame.filter(pl.col("id") > 500).select("note", "id").head(3),
         lambda frame: frame.head(600).filter(pl.col("id") > 500),
@@ -147,7 +147,8 @@ def test_queries(typed: Path, engine: Any) -> None:
         lambda frame: frame.filter(pl.col("id") < 0),
         lambda frame: frame.group_by("sold").agg(pl.col("price").sum().round(6), pl.len()).sort("sold"),
         lambda frame: frame.join(frame.select("id", other="code"), on="id").sort("id"),
-    ):
+    ]
+    for query in queries:
         assert query(mine).collect(engine=engine).equals(query(theirs).collect(engine=engine))
 
 

@@ -427,14 +427,6 @@ def ranges_by_slurm(bench):
         at.expect_bytes(["result.%d.gz" % k for k in range(1, 17)], HEADER, unzip)
 
 
-def ranges_by_ray(bench):
-    """Ranges with Ray"""
-    common.module("ray")
-    with kitchen(bench, "Ranges with Ray") as at:
-        (lines,) = at.cook()
-        at.expect_parts(lines, 8)
-
-
 def manifest_check(bench):
     """Rows that the reader sees"""
     with kitchen(bench, "Rows that the reader sees") as at:
@@ -585,7 +577,7 @@ CHECKS = [
     named_parts, loop, compressed_pieces, dd, tail_and_head, shared_blocks,
     # load.md
     postgresql, postgresql_gzip, postgresql_partitions, postgresql_redacted, duckdb, clickhouse,
-    python_recipe("pandas", "pandas"), python_recipe("Polars", "polars"), python_recipe("pyarrow", "pyarrow"),
+    python_recipe("pandas", "pandas"), python_recipe("pyarrow", "pyarrow"),
     partitions("Partitions in DuckDB", "sales.fetchall()", "duckdb"),
     partitions("Partitions in pyarrow", "zip(*(sales[name].to_pylist() for name in ('id', 'region', 'amount', 'note')))",
                "pyarrow.dataset"),
@@ -593,7 +585,7 @@ CHECKS = [
     spark_partitions,
     # batch.md
     gnu_parallel, xargs, make, slurm, python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark,
-    ranges_by_parallel, ranges_by_slurm, ranges_by_ray,
+    ranges_by_parallel, ranges_by_slurm,
     # json_lines.md
     openai_batches, anthropic_batches, hugging_face_shards,
     # verify.md
@@ -606,10 +598,10 @@ CHECKS = [
 # Programs and modules without which a recipe fails before it notices that its input is missing.
 NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",),
           "Partitions in Spark": ("java",), "Ranges with GNU parallel": ("parallel",)}
-MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
+MODULES = {"pandas": ("pandas",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
            "Dask": ("dask.dataframe", "pandas"), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
-           "Partitions in Spark": ("pyspark",), "Ranges with Ray": ("ray",)}
+           "Partitions in Spark": ("pyspark",)}
 WITHOUT_INPUT = ("Training, validation and test data",)   # its recipe computes a part from a value
 RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
                     r"|sales|regions|openai|data)$")
