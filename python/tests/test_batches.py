@@ -7,6 +7,7 @@ import datetime
 import io
 import os
 import random
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable
@@ -249,3 +250,29 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
     os.truncate(path, 5)
     with pytest.raises((cleave.InputChangedError, OSError)):
         list(batches)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_first_error_is_raised(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "in.csv"
+    rows = [b"%d,x\n" % number for number in range(1_000_000)]
+    for record, fault in ((200_000, b"one,x\n"), (400_000, b"1\n"), (900_000, b"two,x\n")):
+        rows[record - 1] = fault
+    path.write_bytes(b"a,b\n" + b"".join(rows))
+    count = 0
+    with pytest.raises(cleave.InputError, match="column 'a' is not of type int64") as raised:
+        for batch in cleave.open(path, threads=threads).batches(schema={"a": int}):
+            assert batch.column(0).to_pylist() == list(range(count, count + batch.num_rows))
+            count += batch.num_rows
+    assert raised.value.record == 200_000 > count > 0
+
+
+def test_batches_that_are_not_read_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a\n" + b"1\n" * 2_000_000)
+    before = threading.active_count()
+    batches = cleave.open(path, threads=4).batches(schema={"a": int})
+    next(batches)
+    assert threading.active_count() > before
+    batches.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before

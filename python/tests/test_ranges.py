@@ -315,6 +315,17 @@ def test_several_inputs(tmp_path: Path, small: bytes) -> None:
         ranges.plan(tmp_path)
 
 
+def test_pieces_of_a_size_that_depends_on_the_inputs(tmp_path: Path, small: bytes) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_bytes(small)
+    seen: list[int] = []
+    plan = ranges.plan(tmp_path, blocksize=lambda size: seen.append(size) or size // 4)  # type: ignore[func-returns-value]
+    assert seen == [2 * len(small)]
+    assert len(plan.pieces) == 4
+    with pytest.raises(cleave.UsageError):
+        ranges.plan(tmp_path, blocksize=lambda size: 0)
+
+
 def test_where_a_piece_is(file: Path, small: bytes) -> None:
     for piece in ranges.plan(file, pieces=7).pieces:
         pages = list(piece.pages(500))
