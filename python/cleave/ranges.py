@@ -29,7 +29,7 @@ import cleave
 from . import _native
 from ._errors import InputError, UsageError
 from ._pages import HEAD_SIZE, Format, Page
-from ._sources import Reader, Source, expand
+from ._sources import Reader, Source, expand, is_local, local_path
 
 if TYPE_CHECKING:
     import pyarrow
@@ -68,6 +68,7 @@ LEAST_RANGE_SIZE = 64 << 10
 SPARE_RANGES = 1024
 MOST_PIECES = 1_000_000
 """The most pieces in a plan."""
+_BATCH_SIZE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -167,9 +168,31 @@ class Piece:
         return self.batches_of(request, page_size)
 
     def batches_of(self, request: Request, page_size: int = PAGE_SIZE) -> Iterator[pyarrow.RecordBatch]:
-        """The records, as an adapter wants them."""
-        for page in self.pages(page_size):
-            yield from page.batches(request)
+        """The records, as an adapter wants them. Of a local file they are read in place, in batches of about 1 MiB."""
+        source = self.source
+        if not is_local(source.path) or source.is_gzip or self.format.preamble > 0 or page_size < _BATCH_SIZE:
+            for page in self.pages(page_size):
+                yield from page.batches(request)
+            return
+        from . import _batches
+
+        span = [self.start, self.size, self.first_record - 1]
+        file = cleave.open(
+            local_path(source.path),
+            header=self.format.has_header,
+            allow_open_quote=True,
+            index=False,
+            threads=1,
+            **self.format.options,
+        )
+        source.check()
+        try:
+            for batch in _batches.batches(file, request, span):
+                source.check()
+                yield batch
+        except InputError:
+            source.check()
+            raise
 
     def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
         """The records in order, in pages of roughly ``page_size`` bytes. Each page has at least one record."""
