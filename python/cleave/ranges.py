@@ -53,6 +53,7 @@ __all__ = [
     "Reader",
     "Source",
     "plan",
+    "planned",
     "scan_by_threads",
     "scan_range",
 ]
@@ -399,6 +400,17 @@ def plan(
         summaries[number].append(summary)
     plans = [_plan_of(*one, found) for one, found in zip(inputs, summaries)]
     return _joined(plans, sources)
+
+
+def planned(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Plan, options: Mapping[str, Any]
+) -> Plan:
+    """``plan(paths, **options)``, or ``paths`` itself if that is a plan already, which takes no options."""
+    if not isinstance(paths, Plan):
+        return plan(paths, **options)
+    if options:
+        raise UsageError(f"{next(iter(options))}: the plan is made already")
+    return paths
 
 
 _OPEN_AT_ONCE = 16
