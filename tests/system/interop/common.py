@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "faults"))
 import harness  # noqa: E402
 
-HEAVY = {"chdb", "pyspark", "ray"}   # too large to install for each change
+HEAVY = {"chdb", "dbt", "pyspark", "ray"}   # too large to install for each change
 
 
 def module(name):

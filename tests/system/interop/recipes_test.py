@@ -123,11 +123,19 @@ class Kitchen:
         need(done.code == 0, "%s: %s" % (" ".join(command)[:80], done))
         return [line.split() for line in done.stdout.decode().splitlines()]
 
-    def cook(self):
-        """Writes the blocks that have a name and runs the others in order; returns the output of each."""
+    def write_blocks(self):
+        """Writes the blocks that have a name."""
         for _, name, text in self.blocks:
             if name:
+                os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
                 write(self.path(name), text.encode())
+
+    def add_program(self, name, text):
+        os.chmod(write(self.path("bin/" + name), text.encode()), 0o755)
+
+    def cook(self):
+        """Writes the blocks that have a name and runs the others in order; returns the output of each."""
+        self.write_blocks()
         return [self.run(command) for command in self.commands()]
 
     def commands(self):
@@ -421,8 +429,7 @@ print(number)
 def ranges_by_slurm(bench):
     """Ranges with a Slurm array"""
     with kitchen(bench, "Ranges with a Slurm array") as at:
-        program = write(at.path("bin/sbatch"), SBATCH.encode())
-        os.chmod(program, 0o755)
+        at.add_program("sbatch", SBATCH)
         at.cook()
         at.expect_bytes(["result.%d.gz" % k for k in range(1, 17)], HEADER, unzip)
 
@@ -572,6 +579,135 @@ def hugging_face_shards(bench):
         need(b"".join(unzip(at.path("data/" + name)) for name in names) == b"".join(at.requests), "the lines are others")
 
 
+# A warehouse: stores files, loads them as CSV, and counts rows. It keeps the files in stored/ and the rows in rows.json.
+# It understands what the recipes say, and nothing else.
+WAREHOUSE = """#!/usr/bin/env python3
+import csv, glob, gzip, io, json, os, re, shutil, sys
+text = " ".join([os.path.basename(sys.argv[0])] + sys.argv[1:])
+
+def store(names, folder):
+    os.makedirs("stored/" + folder, exist_ok=True)
+    for name in names:
+        shutil.copy(name, "stored/" + folder)
+
+def load(names):
+    rows = []
+    for name in names:
+        data = open(name, "rb").read()
+        data = gzip.decompress(data) if name.endswith(".gz") else data
+        rows += csv.reader(io.StringIO(data.decode(), newline=""))
+    json.dump([len(names), rows], open("rows.json", "w"))
+
+if re.match("snow sql -q PUT 'file://(.*)' @~/big/ AUTO_COMPRESS = FALSE$", text):
+    store(glob.glob(text.split("'")[1][7:]), "big")
+elif re.match("snow sql -q COPY INTO big FROM @~/big/ .*COMPRESSION = GZIP", text, re.DOTALL):
+    load(glob.glob("stored/big/*.gz"))
+elif re.match("aws s3 cp --recursive redshift s3://bucket/redshift/$", text):
+    store(glob.glob("redshift/*"), "redshift")
+elif "stv_slices" in text:
+    print(2)
+elif re.match("psql .* MANIFEST IAM_ROLE default FORMAT CSV GZIP$", text):
+    entries = json.load(open("stored/redshift/files.json"))["entries"]
+    load([entry["url"].replace("s3://bucket", "stored") for entry in entries])
+elif re.match("gcloud storage cp .* gs://bucket/bigquery/$", text):
+    store(sys.argv[3:-1], "bigquery")
+elif re.match("bq load .*--allow_quoted_newlines", text):
+    load(glob.glob("stored/bigquery/*.csv"))
+elif text.endswith(("count(*) FROM big", "count(*) FROM data.big")):
+    header = "" if text.startswith("psql") else "f0_" + os.linesep
+    print(header + str(len(json.load(open("rows.json"))[1])))
+else:
+    sys.exit("not understood: " + text)
+"""
+
+
+def warehouse(heading, files, *programs):
+    """A check for a section that loads big.csv, as so many files, with programs for which WAREHOUSE stands in."""
+    def check(bench):
+        with kitchen(bench, heading) as at:
+            for program in programs:
+                at.add_program(program, WAREHOUSE)
+            at.cook()
+            found, rows = json.loads(read(at.path("rows.json")))
+            need(found == files, "%d files were loaded" % found)
+            wanted = list(csv.reader(io.StringIO(b"".join(at.records).decode(), newline="")))
+            need(sorted(rows) == sorted(wanted), "%d other rows" % len(rows))
+            # The same with a program that loses a row.
+            lossy = WAREHOUSE.replace("[len(names), rows]", "[len(names), rows[1:]]")
+            need(lossy != WAREHOUSE, "no row is lost")
+            for program in programs:
+                at.add_program(program, lossy)
+            os.unlink(at.path("pieces.json"))
+            shutil.rmtree(at.path(heading.lower()))
+            shutil.rmtree(at.path("stored"))
+            done = finish(at.start(at.commands()[-1]), RUN_TIMEOUT_S)
+            need(done.code != 0, "a lost row is not noticed")
+            need(len(json.loads(read(at.path("rows.json")))[1]) == ROWS - 1, "the check came before the load: %s" % done)
+    return common.named(check, heading)
+
+
+# Both run the tasks immediately, one after another.
+AIRFLOW = """
+def task(**options):
+    def decorated(function):
+        function.expand = lambda piece: [function(one) for one in piece]
+        return function
+    return decorated
+
+class Dag:
+    def __init__(self, function):
+        self.test = function
+
+def dag(**options):
+    return lambda function: lambda: Dag(function)
+"""
+PREFECT = """
+class Futures(list):
+    def result(self):
+        return list(self)
+
+def task(function):
+    function.map = lambda items: Futures(map(function, items))
+    return function
+
+def flow(function):
+    return function
+"""
+
+
+def scheduled(heading, module, stand_in):
+    """A check for a section whose tasks load PostgreSQL, with a stand-in for the module of the scheduler."""
+    def check(bench):
+        with kitchen_with_postgres(bench, heading) as (at, ask):
+            at.environment.update(SHARED_FOLDER=at.directory, PYTHONPATH=at.path("lib"))
+            path = at.path("lib/%s.py" % module.replace(".", "/"))
+            os.makedirs(os.path.dirname(path))
+            write(path, stand_in.encode())
+            at.cook()
+            expect_table(at, ask)
+            # The same with rows that a trigger keeps out.
+            kept = ask("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; "
+                       "CREATE TRIGGER one BEFORE INSERT ON big FOR EACH ROW WHEN (NEW.id = 7) EXECUTE FUNCTION skip()")
+            need(kept == [], "the trigger was not made")
+            done = finish(at.start(["bash", "-c", at.commands()[-1][-1].split("\n", 1)[1]]), RUN_TIMEOUT_S)
+            need(done.code != 0 and b"COPY" in done.stderr, "a lost row is not noticed: %s" % done)
+    return common.named(check, heading)
+
+
+def dbt(bench):
+    """dbt"""
+    common.module("dbt.adapters.duckdb")
+    import duckdb as database
+    with kitchen(bench, "dbt") as at:
+        at.cook()
+        with database.connect(at.path("big.duckdb")) as found:
+            words = found.execute("SELECT count(*), count(DISTINCT id), sum(amount) FROM big").fetchone()
+        at.expect_sums([str(word) for word in words])
+        os.unlink(at.path("pieces/3.csv"))
+        done = finish(at.start(["dbt", "build"]), RUN_TIMEOUT_S)
+        need(done.code != 0 and b"big_is_whole" in done.stdout, "a lost piece is not noticed: %s" % done)
+
+
 CHECKS = [
     # pieces.md
     named_parts, loop, compressed_pieces, dd, tail_and_head, shared_blocks,
@@ -582,7 +718,9 @@ CHECKS = [
     partitions("Partitions in pyarrow", "zip(*(sales[name].to_pylist() for name in ('id', 'region', 'amount', 'note')))",
                "pyarrow.dataset"),
     partitions("Partitions in Polars", "sales.select('id', 'region', 'amount', 'note').rows()", "polars", "pyarrow.dataset"),
-    spark_partitions,
+    spark_partitions, warehouse("Snowflake", 1, "snow"), warehouse("Redshift", 8, "psql", "aws"),
+    warehouse("BigQuery", 1, "gcloud", "bq"), scheduled("Airflow", "airflow.sdk", AIRFLOW),
+    scheduled("Prefect", "prefect", PREFECT), dbt,
     # batch.md
     gnu_parallel, xargs, make, slurm, python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark,
     ranges_by_parallel, ranges_by_slurm,
@@ -601,10 +739,10 @@ NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces":
 MODULES = {"pandas": ("pandas",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
            "Dask": ("dask.dataframe", "pandas"), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
-           "Partitions in Spark": ("pyspark",)}
+           "Partitions in Spark": ("pyspark",), "dbt": ("dbt.adapters.duckdb",)}
 WITHOUT_INPUT = ("Training, validation and test data",)   # its recipe computes a part from a value
 RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
-                    r"|sales|regions|openai|data)$")
+                    r"|sales|regions|openai|data|snowflake|redshift|bigquery|stored)$")
 
 
 def expect_failure(at, command):
@@ -632,9 +770,7 @@ def missing_input(bench):
             os.unlink(at.path("big.csv"))
             os.unlink(at.path("sales.csv"))
             os.unlink(at.path("requests.jsonl"))
-            for _, name, text in at.blocks:
-                if name:
-                    write(at.path(name), text.encode())
+            at.write_blocks()
             scripts = [["bash", name] for _, name, _ in at.blocks if name.endswith(".sh")]
             for command in scripts + at.commands():
                 expect_failure(at, command)

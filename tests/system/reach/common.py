@@ -1,8 +1,11 @@
 """Shared by the tests in this folder, in addition to the harness in ../faults: inputs that are hard to cut, and
 engines."""
+import csv
 import importlib
+import io
 import os
 import random
+import socket
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -66,6 +69,24 @@ def module(name):
         return importlib.import_module(name)
     except ImportError as error:
         raise harness.Inconclusive("there is no Python module %s: %s" % (name, error), retry=False) from None
+
+
+def rows_by_csv(data):
+    """The rows as Python's csv reads them: dicts of strings; empty records have none. None if it raises an error, or if
+    a record has not as many fields as the header."""
+    try:
+        header, *rows = filter(None, csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    if any(len(row) != len(header) for row in rows):
+        return None
+    return [dict(zip(header, row)) for row in rows]
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def random_file(chance):
