@@ -86,10 +86,11 @@ PARTS = {
         tests/faults/power_test.py --cleave {release} --rounds 25 --seed {seed}"""),
     "beyond_4g": Part("sparse inputs of more than 4 GiB, under every verb; takes up to 16 GiB of the disk", "release", """
         ./dev beyond-4g"""),
-    "reach": Part("the readers of Spark, Dask, Polars, Ray and object stores, with the real engines; 10,000 random files "
-                  "each for Polars and Ray", "release", """
-        env CLEAVE_READER_FILES=10000 ./dev reach-test --seed {seed}"""),
-    "interop": Part("the programs that people use beside cleave, chdb and PySpark among them", "release", """
+    "reach": Part("the readers for engines and object stores, with the real engines; 10,000 random files each for Polars, "
+                  "Ray and PyTorch", "release", """
+        env CLEAVE_READER_FILES=10000 ./dev reach-test --seed {seed}
+        build/reach/venv/bin/python -B tests/system/reach/torch_test.py --cleave {release} --rounds 50 --seed {seed} --only Random"""),
+    "interop": Part("the programs that people use beside cleave, chdb, dbt and PySpark among them", "release", """
         ./dev interop --large --seed {seed}"""),
     "acceptance": Part("the contract, checked from outside", "release asan", "\n".join(
         "../shared/acceptance/accept.py --cleave {%s} --seed {seed}%d" % (binary, number)
