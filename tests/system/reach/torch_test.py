@@ -120,10 +120,11 @@ def workers(bench):
 
 def rank_main(rank, port, path, results):
     import torch.distributed
-    made_before = dataset(path, columns=["id"], schema={"id": int}, pieces=PIECES)
+    kinds = ((0, None), (2, "fork"), (2, "spawn"))
+    made_before = [dataset(path, columns=["id"], schema={"id": int}, pieces=PIECES) for _ in kinds]
     torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:%d" % port, rank=rank, world_size=2)
-    for count, context in ((0, None), (2, "fork"), (2, "spawn")):
-        results.put((count, context, ids(loader_of(made_before, batch_size=9, num_workers=count,
+    for data_set, (count, context) in zip(made_before, kinds):
+        results.put((count, context, ids(loader_of(data_set, batch_size=9, num_workers=count,
                                                    multiprocessing_context=context))))
     torch.distributed.destroy_process_group()
 
@@ -151,7 +152,7 @@ def ranks(bench):
     try:
         by_loader = {}
         for _ in range(6):
-            count, kind, found = results.get(timeout=120)
+            count, kind, found = results.get(timeout=600)
             need(found, "a rank with %d workers (%s) read nothing" % (count, kind))
             by_loader.setdefault((count, kind), []).extend(found)
     finally:
