@@ -34,7 +34,7 @@ from ._errors import InputError
 if TYPE_CHECKING:
     from ._batches import Schema
 
-PIECES_PER_CPU = 4
+PIECES_PER_CPU = 2
 """How many pieces there are for each core of the cluster, unless ``blocksize`` is given,"""
 LEAST_BLOCK_SIZE = 4 << 20
 """if they are not smaller than this, in bytes."""
@@ -48,7 +48,8 @@ def read_csv(
     ray_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> ray.data.Dataset:
-    """A dataset with one block for each piece of the files, in their order.
+    """A dataset with one block for each piece of the files. Ray keeps their order if ``preserve_order`` is set in the
+    ``execution_options`` of its ``DataContext``.
 
     paths, options: as for ``CSVDatasource``.
     ray_options: for ``ray.data.read_datasource``, such as ``{"concurrency": 8}``.
@@ -66,7 +67,7 @@ class CSVDatasource(Datasource):
         gzip file is read if ``cleave index`` has made an index beside it.
     schema, nulls, missing_is_null: as for ``File.batches``.
     columns: the names of the columns to read, in this order; all of them by default.
-    blocksize: roughly how many bytes a piece has. By default, each core has four pieces of at least 4 MiB and at most
+    blocksize: roughly how many bytes a piece has. By default, each core has two pieces of at least 4 MiB and at most
         64 MiB.
     header: whether the first record contains the names of the columns. Otherwise they are named ``_c0``, ``_c1`` and so
         on, and there are as many as the first record has fields.
