@@ -40,6 +40,8 @@ ColumnType = Union[str, type, "pyarrow.DataType"]
 """The type of a column: Arrow's, its name such as ``"int64"``, or one of Python's: int, float, bool, str,
 ``datetime.date`` and ``datetime.datetime``."""
 Schema = Union[Mapping[Union[str, int], ColumnType], "pyarrow.Schema"]
+Converter = Callable[["pyarrow.Field", "pyarrow.StringArray", "tuple[str, ...]"], "pyarrow.Array"]
+"""Converts the strings of a column to its type, with nulls in place of some texts, and raises Unfit: see ``converted``."""
 
 _OF_PYTHON = {
     int: pyarrow.int64(),
@@ -84,6 +86,8 @@ class Request:
     guessed: Mapping[int, str] = field(default_factory=dict)
     """The columns whose types were found from their first values, by their numbers, each with the regular expression
     that all of its values match. So ``007`` is no number, but perhaps a code."""
+    convert: Converter | None = None
+    """In place of ``converted``, for an engine that knows other texts for values."""
 
     @staticmethod
     def of(
@@ -187,16 +191,16 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
         for _ in _strings(file, columns, request, False, span):  # refuses records with more fields
             pass
 
-    def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, _Unfit | None]:
+    def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, Unfit | None]:
         """What is delivered of a batch, the number of its records, and its fault; rows count from its first record."""
         present = None if request.keeps_empty else batch.column(columns.index(mark)).is_valid()
         rows = batch if present is None or present.false_count == 0 else batch.filter(present)
         rows = rows.select(range(len(request.columns)))
         try:
             return _typed(rows, request), batch.num_rows, None
-        except _Unfit as unfit:
+        except Unfit as unfit:
             row = unfit.row if present is None else _index_of(present, unfit.row)
-            return rows, batch.num_rows, _Unfit(row, unfit.message)
+            return rows, batch.num_rows, Unfit(row, unfit.message)
 
     record = span[2] if span else 0
     for batch, records, unfit in ahead(typed, _strings(file, columns, request, is_loose, span), file._threads):
@@ -282,7 +286,7 @@ def _index_of(present: pyarrow.BooleanArray, row: int) -> int:
     return int(pyarrow.compute.indices_nonzero(present)[row].as_py())
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """The first value of a column that is none of its type."""
 
     def __init__(self, row: int, message: str) -> None:
@@ -292,17 +296,17 @@ class _Unfit(Exception):
 
 
 def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
-    """Raises _Unfit."""
+    """Raises Unfit."""
     arrays, unfit = [], []
     for number, field, column in zip(request.columns, request.schema, batch.columns):
         try:
-            array = _converted(field, column, request.nulls)
+            array = (request.convert or converted)(field, column, request.nulls)
             if number in request.guessed:
                 _check_writing(field, column, array, request.guessed[number])
             arrays.append(array)
-        except _Unfit as error:
+        except Unfit as error:
             hint = "; the type was found from the first values, and a schema can give another" if number in request.guessed else ""
-            unfit.append(_Unfit(error.row, error.message + hint))
+            unfit.append(Unfit(error.row, error.message + hint))
     if unfit:
         raise min(unfit, key=lambda error: error.row)
     if not arrays:
@@ -310,8 +314,9 @@ def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
     return pyarrow.RecordBatch.from_arrays(arrays, schema=request.schema)
 
 
-def _converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[str, ...]) -> pyarrow.Array:
-    """Raises _Unfit."""
+def converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[str, ...]) -> pyarrow.Array:
+    """The values of a column. An empty string is null unless the type is string; so are the texts in ``nulls``. Raises
+    Unfit for the first text that is not a value of the type."""
     types = pyarrow.types
     kind = field.type
     others = [text for text in nulls if text]
@@ -322,86 +327,85 @@ def _converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[
     if types.is_string(kind) or types.is_large_string(kind):
         return (without_empty(strings) if "" in nulls else strings).cast(kind)
     strings = without_empty(strings)
+    return attempted(lambda part: _exactly(part, kind), strings, message_of(field))
+
+
+def _exactly(strings: pyarrow.StringArray, kind: pyarrow.DataType) -> pyarrow.Array:
+    """Raises ArrowInvalid if a string is not a value of the type."""
+    types = pyarrow.types
     if types.is_integer(kind) and re.search(b"[+xX]", _bytes_of(strings)):
         strings = pyarrow.compute.replace_substring_regex(strings, r"^\+(\d)", r"\1")
-        is_hex = pyarrow.compute.match_substring_regex(strings, "[xX]")
-        if is_hex.true_count > 0:
-            raise _Unfit(_first(is_hex), _message(field))
+        if pyarrow.compute.match_substring_regex(strings, "[xX]").true_count > 0:
+            raise pyarrow.ArrowInvalid("hexadecimal digits")
     if types.is_decimal(kind):
-        strings = _plain_decimals(field, strings)
-    typed = _cast(field, strings)
+        strings = _plain_decimals(strings, kind)
+    typed = strings.cast(kind)
     if types.is_floating(kind):
-        is_finite = pyarrow.compute.is_finite(typed)
-        if is_finite.false_count > 0:
-            for row in pyarrow.compute.indices_nonzero(pyarrow.compute.invert(is_finite)).to_pylist():
-                if not _NO_NUMBER.fullmatch(strings[row].as_py()):
-                    raise _Unfit(row, _message(field))
+        is_other = pyarrow.compute.invert(pyarrow.compute.is_finite(typed))
+        if is_other.true_count > 0 and not all(map(_NO_NUMBER.fullmatch, strings.filter(is_other).to_pylist())):
+            raise pyarrow.ArrowInvalid("no such float")
     return typed
 
 
-def _plain_decimals(field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.StringArray:
-    """The same numbers, in as many digits as the type has. Raises _Unfit."""
-    places = field.type.scale
-    whole = field.type.precision - places
+def _plain_decimals(strings: pyarrow.StringArray, kind: pyarrow.DataType) -> pyarrow.StringArray:
+    """The same numbers, in as many digits as the type has. Raises ArrowInvalid."""
+    whole, places = kind.precision - kind.scale, kind.scale
     digits = rf"\d{{1,{whole}}}" if whole > 0 else "0"
-    fits = rf"^[+-]?(?:{digits}(?:\.\d{{0,{places}}})?|\.\d{{1,{max(places, 1)}}})$"
-    is_other = pyarrow.compute.invert(pyarrow.compute.match_substring_regex(strings, fits))
+    fitting = rf"^[+-]?(?:{digits}(?:\.\d{{0,{places}}})?|\.\d{{1,{max(places, 1)}}})$"
+    is_other = pyarrow.compute.invert(pyarrow.compute.match_substring_regex(strings, fitting))
     if is_other.true_count == 0:
         return strings
-    plain = []
-    for row in pyarrow.compute.indices_nonzero(is_other).to_pylist():
-        text = _plain_decimal(strings[row].as_py(), field.type)
-        if text is None:
-            raise _Unfit(row, _message(field))
-        plain.append(text)
+    plain = [_plain_decimal(text, kind) for text in strings.filter(is_other).to_pylist()]
     return pyarrow.compute.replace_with_mask(strings, is_other, pyarrow.array(plain, pyarrow.string()))
 
 
-def _plain_decimal(text: str, kind: pyarrow.DataType) -> str | None:
-    if not _DECIMAL.fullmatch(text):
-        return None
+def _plain_decimal(text: str, kind: pyarrow.DataType) -> str:
     exact = decimal.Context(prec=kind.precision, traps=[decimal.Inexact, decimal.InvalidOperation])
     try:
+        if not _DECIMAL.fullmatch(text):
+            raise decimal.InvalidOperation
         number = decimal.Decimal(text).quantize(decimal.Decimal(1).scaleb(-kind.scale), context=exact)
     except decimal.DecimalException:
-        return None
+        raise pyarrow.ArrowInvalid("no such decimal") from None
     return format(number, "f")
 
 
 def _check_writing(field: pyarrow.Field, strings: pyarrow.StringArray, typed: pyarrow.Array, pattern: str) -> None:
-    """Raises _Unfit for a value that is not written as the pattern has it."""
+    """Raises Unfit for a value that is not written as the pattern has it."""
     is_other = pyarrow.compute.invert(pyarrow.compute.match_substring_regex(strings, pattern))
     is_other = pyarrow.compute.and_(is_other, typed.is_valid())
     if is_other.true_count > 0:
-        raise _Unfit(_first(is_other), _message(field))
+        raise Unfit(_first(is_other), message_of(field))
 
 
 def fits(strings: pyarrow.StringArray, kind: pyarrow.DataType, pattern: str) -> bool:
     """Whether all values are of the type, and are written as the pattern has it."""
     one = pyarrow.field("", kind)
     try:
-        _check_writing(one, strings, _converted(one, strings, ()), pattern)
-    except _Unfit:
+        _check_writing(one, strings, converted(one, strings, ()), pattern)
+    except Unfit:
         return False
     return True
 
 
-def _cast(field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.Array:
+def attempted(function: Callable[[pyarrow.Array], pyarrow.Array], array: pyarrow.Array, message: str) -> pyarrow.Array:
+    """What the function makes of an array. Raises Unfit for the first value that makes it raise ArrowInvalid."""
     try:
-        return strings.cast(field.type)
+        return function(array)
     except pyarrow.ArrowInvalid:
-        first, count = 0, len(strings)
+        first, count = 0, len(array)
     while count > 1:  # one of `count` values from `first` on is refused, and none before them
         half = count // 2
         try:
-            strings.slice(first, half).cast(field.type)
+            function(array.slice(first, half))
             first, count = first + half, count - half
         except pyarrow.ArrowInvalid:
             count = half
-    raise _Unfit(first, _message(field))
+    raise Unfit(first, message)
 
 
-def _message(field: pyarrow.Field) -> str:
+def message_of(field: pyarrow.Field) -> str:
+    """What is wrong with a text that is not a value of the field's type."""
     return f"the value of column {field.name!r} is not of type {field.type}"
 
 

@@ -88,9 +88,10 @@ class Page:
         try:
             yield from _batches.batches(self.open(), request)
         except InputError as error:
-            fault = self.format.find_no_text(self.data[self.header_size :])
-            if fault is not None:
-                raise self.error("bytes that are not UTF-8", self.header_size + fault) from None
+            if re.match(r"field \d+ is not UTF-8", str(error)):
+                start = error.byte or self.header_size
+                fault = self.format.find_no_text(self.data[start:])
+                raise self.error("bytes that are not UTF-8", start + (fault or 0)) from None
             raise self.located(error) from None
 
     def place(self, byte: int) -> int:

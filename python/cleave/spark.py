@@ -2,49 +2,126 @@
 
     from cleave.spark import CleaveDataSource
     spark.dataSource.register(CleaveDataSource)
-    frame = spark.read.format("cleave").load("big.csv")
+    frame = spark.read.format("cleave").schema("id int, price double, day date").load("big.csv")
 
-The rows are the same as from ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or there is an error:
-all columns are strings, empty lines are dropped, fields that a short record lacks are null, surplus fields of a long
-record are left out, and empty fields are null. Input that CSV readers interpret differently causes an error that says
-where it is: quotes inside unquoted fields or text after a closing quote, records with different line ends, bytes that
-are not UTF-8, or an open quote at the end.
+Without a schema, the rows are the same as from ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or
+there is an error: all columns are strings, empty lines are dropped, fields that a short record lacks are null, surplus
+fields of a long record are left out, and empty fields are null. Input that CSV readers interpret differently causes an
+error that says where it is: quotes inside unquoted fields or text after a closing quote, records with different line
+ends, bytes that are not UTF-8 in a column that is read, or an open quote at the end.
 
-Options: ``pieces``: how many tasks read the file; or ``blocksize``: how many bytes each task reads, 64 MiB by default.
-``header``: false if the input has no header. ``pageSize``: roughly how many bytes a task holds at once. ``delimiter``
-or ``sep``: a byte, ``,`` by default as in Spark, or ``auto`` to find it from the first 64 KiB. ``quote``: a byte.
-``storage.NAME``: an fsspec option; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` mean what they mean in
-JSON, and anything else is text.
+Schema: the columns to read, in any order, by their names in the header, in any case. Spark does not tell a data source
+in Python which columns a query needs, so only the schema saves reading the others. The types are ``byte``, ``short``,
+``int``, ``long``, ``float``, ``double``, ``decimal(p, s)``, ``boolean``, ``date``, ``timestamp``, ``timestamp_ntz`` and
+``string``. A text that is not a value of its type is an error that says where it is: Spark's mode FAILFAST. Some texts
+that Spark converts are also refused: a decimal with more digits than the scale, a date other than ``2024-12-31``, a
+timestamp other than ``2024-12-31``, ``2024-12-31 23:59`` or ``2024-12-31T23:59:59.999999``, with or without ``Z`` or an
+offset, or one with an hour that a change of clocks leaves out. Without a header, the schema has all columns in their
+order, or names such as ``_c0``.
 
-The path names one file, not a folder or a pattern: ``*``, ``?`` and ``[`` are part of its name. It may be a gzip file
-on a disk if ``cleave index`` has made an index beside it; sizes then refer to the decompressed text. It may be
-``file:/PATH``, as Hadoop writes URLs. Python opens it, so it does not matter which characters Java's locale supports.
+Paths: a file, a folder, a pattern with ``*``, ``?``, ``[...]`` or ``**``, or a list of them in ``load``; local, ``file:/PATH``
+as Hadoop writes URLs, or for fsspec. All files must have the same columns. A gzip file on a disk is read if ``cleave
+index`` has made an index beside it; sizes then refer to the decompressed text. Python opens files, so it does not matter
+which characters Java's locale supports.
 
-To make the plan, the driver scans the file with all its cores. With ``read_csv``, the executors do so instead, in a
-preliminary job. Every executor needs cleave and pyarrow, and must see the file at the same path.
+Options: ``pieces``: how many tasks read the files; or ``blocksize``: how many bytes each task reads, 64 MiB by default.
+``pageSize``: roughly how many bytes a task holds at once. ``delimiter`` or ``sep``: a byte, ``,`` by default as in Spark,
+or ``auto`` to find it from the first 64 KiB. ``quote``: a byte. ``header``: false if the files have none.
+``strayQuotes``: true to read quotes inside unquoted fields and text after a closing quote as cleave does, not
+necessarily as Spark would. ``inputFileName``: the name of one more column, with the path of the record's file.
+``storage.NAME``: an fsspec option; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` mean what they mean in JSON,
+and anything else is text.
+
+These options of Spark's reader mean the same as there; any other, or another value, is refused. ``mode``: FAILFAST, in
+which a record with too few or too many fields is an error, too; PERMISSIVE if all columns are strings. ``nullValue``:
+a text that is null; an empty value in quotes is then an error, unless ``emptyValue`` is the same text. ``timeZone``: the
+zone of a timestamp without an offset, by default that of the session if it was set there. ``dateFormat``,
+``timestampFormat`` and ``timestampNTZFormat``: one of those in ``FORMATS``. ``multiLine``: true. ``escape``: the quote.
+``encoding`` or ``charset``: UTF-8. ``lineSep``: LF, if the file has no other. ``inferSchema``, ``enforceSchema``,
+``ignoreLeadingWhiteSpace`` and ``ignoreTrailingWhiteSpace``: false.
+
+To make the plan, the driver scans the files with all its cores, for each query anew if there is a schema. With
+``read_csv``, the executors do so instead, once, in a preliminary job. ``count`` counts the rows and reads no columns.
+Every executor needs cleave and pyarrow, and must see the files at the same paths.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Union
 
 import pyarrow
 import pyarrow.compute
+from pyspark import TaskContext
+from pyspark.sql import types
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StringType, StructField, StructType
 
-from . import ranges
-from ._arrow import table_of
+from . import _batches, ranges
 from ._errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+FORMATS = {
+    "yyyy-MM-dd": r"\d{4}-\d\d-\d\d",
+    "yyyy-MM-dd HH:mm": r"\d{4}-\d\d-\d\d \d\d:\d\d",
+    "yyyy-MM-dd HH:mm:ss": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d",
+    "yyyy-MM-dd HH:mm:ss.SSS": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}",
+    "yyyy-MM-dd HH:mm:ss.SSSSSS": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}",
+    "yyyy-MM-dd'T'HH:mm:ss": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+    "yyyy-MM-dd'T'HH:mm:ss.SSS": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}",
+    "yyyy-MM-dd'T'HH:mm:ssXXX": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)",
+    "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX]": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?(Z|[+-]\d\d:\d\d)?",
+}
+"""Formats of dates and timestamps, each with the texts that it stands for."""
+
 _DIALECT = {"delimiter": "delimiter", "sep": "delimiter", "quote": "quote"}
-_KNOWN = {"path", "pieces", "blocksize", "header", "pagesize", "plan", *_DIALECT}
+_FORMAT_OPTIONS = {
+    "dateformat": types.DateType,
+    "timestampformat": types.TimestampType,
+    "timestampntzformat": types.TimestampNTZType,
+}
+# Options of Spark's reader that can have these values only, in lower case.
+_FIXED = {
+    "multiline": ["true"],
+    "encoding": ["utf-8", "utf8"],
+    "charset": ["utf-8", "utf8"],
+    "lineseparator": ["\n"],
+    "linesep": ["\n"],
+    "inferschema": ["false"],
+    "enforceschema": ["false"],
+    "ignoreleadingwhitespace": ["false"],
+    "ignoretrailingwhitespace": ["false"],
+}
+_KNOWN = {
+    *("path", "paths", "plan", "pieces", "blocksize", "header", "pagesize", "strayquotes", "inputfilename"),
+    *("escape", "mode", "nullvalue", "emptyvalue", "timezone"),
+    *_DIALECT,
+    *_FORMAT_OPTIONS,
+    *_FIXED,
+}
+_ZONED = pyarrow.timestamp("us", "UTC")
+_LOCAL = pyarrow.timestamp("us")
+_TYPES = {
+    types.ByteType: pyarrow.int8(),
+    types.ShortType: pyarrow.int16(),
+    types.IntegerType: pyarrow.int32(),
+    types.LongType: pyarrow.int64(),
+    types.FloatType: pyarrow.float32(),
+    types.DoubleType: pyarrow.float64(),
+    types.BooleanType: pyarrow.bool_(),
+    types.DateType: pyarrow.date32(),
+    types.TimestampType: _ZONED,
+    types.TimestampNTZType: _LOCAL,
+}
+# Zones that mean the same in Java and in the database of time zones.
+_ZONE = re.compile(r"UTC|GMT|[+-]\d\d:\d\d|\w+(/[\w+-]+)+")
+_WITH_OFFSET = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-7])(:?\d\d)?)$"
 
 
 class CleaveDataSource(DataSource):
@@ -58,50 +135,48 @@ class CleaveDataSource(DataSource):
         self._options = {name.lower(): value for name, value in options.items()}
         storage = {name: value for name, value in options.items() if name.lower().startswith("storage.")}
         self._storage = {name[len("storage.") :]: _value(value) for name, value in storage.items()}
-        for name in self._options:
-            if name not in _KNOWN and not name.startswith("storage."):
-                raise UsageError(f"there is no option {name!r}")
+        _check_options(self._options)
         self._plan: ranges.Plan | None = None
 
     def plan(self, map: ranges.Map = ranges.scan_by_threads) -> ranges.Plan:  # noqa: A002
         """The plan of the input. The first call makes it."""
-        if self._plan is None and "plan" in self._options:
-            self._plan = ranges.Plan.of_text(self._options["plan"], self._storage)
-            if any(piece.source.path != self._options.get("path") for piece in self._plan.pieces[:1]):
-                raise UsageError("the plan is that of another path")
         if self._plan is None:
-            if "path" not in self._options:
-                raise UsageError("there is no path: load(PATH)")
-            dialect = {_DIALECT[name]: value for name, value in self._options.items() if name in _DIALECT}
-            delimiter = dialect.pop("delimiter", ",")
-            self._plan = ranges.plan(
-                self._options["path"],
-                pieces=_number(self._options, "pieces"),
-                blocksize=_number(self._options, "blocksize"),
-                header=_truth(self._options, "header", True),
-                map=map,
-                storage_options=self._storage,
-                delimiter=None if delimiter == "auto" else delimiter,
-                **dialect,
-            )
-            _check_header(self._plan)
+            self._plan = self._made(map)
+            for piece in self._plan.pieces:
+                if piece.number == 0 or piece.source is not self._plan.pieces[piece.number - 1].source:
+                    _check_header(piece, self._options)
         return self._plan
 
-    def schema(self) -> StructType:
-        return StructType([StructField(name, StringType()) for name in _names(self.plan())])
+    def _made(self, map: ranges.Map) -> ranges.Plan:  # noqa: A002
+        given = [name for name in ("path", "paths", "plan") if name in self._options]
+        if len(given) != 1:
+            raise UsageError("there is no path: load(PATH)" if not given else f"{' and '.join(given)}: only one of them")
+        if given == ["plan"]:
+            return ranges.Plan.of_text(self._options["plan"], self._storage)
+        dialect = {_DIALECT[name]: value for name, value in self._options.items() if name in _DIALECT}
+        delimiter = dialect.pop("delimiter", ",")
+        return ranges.plan(
+            self._options["path"] if given == ["path"] else json.loads(self._options["paths"]),
+            pieces=_number(self._options, "pieces"),
+            blocksize=_number(self._options, "blocksize"),
+            header=_truth(self._options, "header", True),
+            map=map,
+            storage_options=self._storage,
+            delimiter=None if delimiter == "auto" else delimiter,
+            **dialect,
+        )
 
-    def reader(self, schema: StructType) -> DataSourceReader:
-        plan = self.plan()
-        if [one.name for one in schema.fields] != _names(plan) or any(
-            not isinstance(one.dataType, StringType) for one in schema.fields
-        ):
-            raise UsageError("the schema is that of the file, all strings: cast columns afterwards")
-        page_size = _number(self._options, "pagesize")
-        if page_size is None:
-            page_size = ranges.PAGE_SIZE
-        if page_size < 1:
-            raise UsageError("pageSize: at least 1")
-        return _CleaveReader(plan, schema.fieldNames(), page_size)
+    def schema(self) -> types.StructType:
+        names = [*_names(self.plan()), *self._file_name()]
+        return types.StructType([types.StructField(name, types.StringType()) for name in names])
+
+    def reader(self, schema: types.StructType) -> DataSourceReader:
+        return _CleaveReader(self.plan(), schema, self._options, [*self._file_name()])
+
+    def _file_name(self) -> Iterator[str]:
+        """The name of the column for the file's path, if there is one."""
+        if "inputfilename" in self._options:
+            yield self._options["inputfilename"]
 
 
 class _Partition(InputPartition):
@@ -111,11 +186,23 @@ class _Partition(InputPartition):
 
 
 class _CleaveReader(DataSourceReader):
-    def __init__(self, plan: ranges.Plan, names: list[str], page_size: int) -> None:
+    def __init__(
+        self, plan: ranges.Plan, schema: types.StructType, options: Mapping[str, str], file_name: list[str]
+    ) -> None:
+        fields = schema.fields
+        self._schema = pyarrow.schema([(field.name, _type_of(field)) for field in fields])
+        self._path_at = [number for number, field in enumerate(fields) if field.name in file_name]
+        if any(self._schema.field(number).type != pyarrow.string() for number in self._path_at):
+            raise UsageError("inputFileName: its type is string")
+        names = [field.name for field in fields if field.name not in file_name]
+        self._columns = _numbers(names, _names(plan), _truth(options, "header", True)) if plan.pieces else []
+        if options.get("mode", "").upper() == "PERMISSIVE" and {*self._schema.types} - {pyarrow.string()}:
+            raise UsageError("mode: PERMISSIVE makes texts that are not of their type null, and here they are errors")
+        self._page_size = ranges.PAGE_SIZE if (size := _number(options, "pagesize")) is None else size
+        if self._page_size < 1:
+            raise UsageError("pageSize: at least 1")
         self._partitions = [_Partition(piece) for piece in plan.pieces]
-        self._line_break = _line_break_of(plan)
-        self._names = names
-        self._page_size = page_size
+        self._options = dict(options)
 
     def partitions(self) -> list[InputPartition]:
         return list(self._partitions)
@@ -126,32 +213,137 @@ class _CleaveReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         if not isinstance(partition, _Partition):  # for an empty input
             return
-        # A table may contain the same name twice; a Spark schema may not.
-        schema = pyarrow.schema([(name, pyarrow.string()) for name in self._names])
-        for page in partition.piece.pages(self._page_size):
-            table = _as_spark(page, self._line_break)
-            yield from pyarrow.Table.from_arrays(table.columns, schema=schema).to_batches()
+        piece = partition.piece
+        if len(self._schema) == 0:
+            before = piece.format.open(piece.header).check().empty_count  # empty records before the header, in each page
+            for page in piece.pages(self._page_size):
+                found = _check(page, self._options)
+                rows = found.records - (found.empty_count - before)
+                yield pyarrow.record_batch([pyarrow.nulls(rows)], [""]).select([])
+            return
+        kinds = [field.type for number, field in enumerate(self._schema) if number not in self._path_at]
+        nulls = (self._options.get("nullvalue", ""), "")
+        request = _batches.Request.of(piece.names, self._columns, dict(zip(self._columns, kinds)), nulls, True, None)
+        convert = _Converter(piece.format.line_break, _zone(self._options, self._schema), _patterns(self._options))
+        request = replace(request, convert=convert)
+        for page in piece.pages(self._page_size):
+            _check(page, self._options)
+            for batch in page.batches(request):
+                columns = batch.columns
+                for number in self._path_at:
+                    columns.insert(number, pyarrow.repeat(pyarrow.scalar(piece.path), batch.num_rows))
+                yield pyarrow.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-def _check_header(plan: ranges.Plan) -> None:
+@dataclass(frozen=True)
+class _Converter:
+    """Converts texts as Spark does, or raises Unfit."""
+
+    line_break: bytes
+    zone: str | None
+    patterns: Mapping[pyarrow.DataType, str]
+    """What a text of a type must be, if a format is given."""
+
+    def __call__(
+        self, field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[str, ...]
+    ) -> pyarrow.Array:
+        kind = field.type
+        if self.line_break != b"\n":  # inside quotes, Spark replaces the file's line ends with LF
+            strings = pyarrow.compute.replace_substring(strings, self.line_break.decode(), "\n")
+        if kind == pyarrow.string():
+            return _batches.converted(field, strings, nulls)
+        # From here on, only texts that are not null.
+        strings = _batches.converted(field.with_type(pyarrow.string()), strings, (*nulls, ""))
+        if kind in self.patterns:
+            _need(pyarrow.compute.match_substring_regex(strings, f"^({self.patterns[kind]})$"), field)
+        if kind == _ZONED:
+            return self._zoned(field, strings)
+        if kind == _LOCAL:
+            _need_minutes(field, strings)
+        if kind == pyarrow.bool_():
+            _need(pyarrow.compute.greater(pyarrow.compute.binary_length(strings), 1), field)  # 1 and 0
+        values = _batches.converted(field, strings, ())
+        if pyarrow.types.is_floating(kind):
+            is_finite = pyarrow.compute.is_finite(values)
+            if is_finite.false_count > 0:
+                is_word = pyarrow.compute.match_substring_regex(strings, "^([+-]?(NaN|Infinity)|-?Inf)$")
+                _need(pyarrow.compute.or_(is_finite, is_word), field)
+        return values
+
+    def _zoned(self, field: pyarrow.Field, strings: pyarrow.StringArray) -> pyarrow.Array:
+        """Timestamps, in the session's zone where they have no offset."""
+        local, missing = field.with_type(_LOCAL), pyarrow.scalar(None, pyarrow.string())
+        has_offset = pyarrow.compute.match_substring_regex(strings, _WITH_OFFSET)
+        without = strings if has_offset.true_count == 0 else pyarrow.compute.if_else(has_offset, missing, strings)
+        _need_minutes(field, without)
+        times = _batches.attempted(
+            lambda part: pyarrow.compute.assume_timezone(
+                part, self.zone, ambiguous="earliest", nonexistent="raise"  # Java takes the earliest, too
+            ).cast(_ZONED),
+            _batches.converted(local, without, ()),
+            f"the value of column {field.name!r} is a time that clocks left out in {self.zone}",
+        )
+        if has_offset.true_count == 0:
+            return times
+        return pyarrow.compute.coalesce(
+            times, _batches.converted(field, pyarrow.compute.if_else(has_offset, strings, missing), ())
+        )
+
+
+def _need(flags: pyarrow.BooleanArray, field: pyarrow.Field) -> None:
+    """Raises Unfit for the first value whose flag is false."""
+    if flags.false_count > 0:
+        raise _batches.Unfit(flags.index(False).as_py(), _batches.message_of(field))
+
+
+def _need_minutes(field: pyarrow.Field, strings: pyarrow.StringArray) -> None:
+    """Arrow takes a time that is only an hour, and Spark does not."""
+    _need(pyarrow.compute.not_equal(pyarrow.compute.binary_length(strings), len("2024-12-31 23")), field)
+
+
+def _check_options(options: Mapping[str, str]) -> None:
+    """Raises UsageError for an option that does not exist, or does not mean here what it means in Spark."""
+    for name, value in options.items():
+        if name not in _KNOWN and not name.startswith("storage."):
+            raise UsageError(f"there is no option {name!r}")
+        if name == "inferschema" and value.lower() == "true":
+            raise UsageError("inferSchema: types are given, as in .schema('id int, day date'), and not found")
+        if name in _FIXED and value.lower() not in _FIXED[name]:
+            raise UsageError(f"{name}: only {_FIXED[name][0]!r}, and not {value!r}")
+        if name in _FORMAT_OPTIONS and value not in FORMATS:
+            raise UsageError(f"{name}: one of {', '.join(FORMATS)}, and not {value!r}")
+    if options.get("mode", "FAILFAST").upper() not in ("FAILFAST", "PERMISSIVE"):
+        raise UsageError(f"mode: FAILFAST or PERMISSIVE, and not {options['mode']!r}")
+    quote = options.get("quote", '"')
+    if options.get("escape", quote) != quote:
+        raise UsageError(f"escape: only the quote, {quote!r}, and not {options['escape']!r}")
+    if options.get("emptyvalue", "") not in ("", options.get("nullvalue", "")):
+        raise UsageError("emptyValue: only nothing, or the same as nullValue")
+    if "timezone" in options and not _ZONE.fullmatch(options["timezone"]):
+        raise UsageError(f"timeZone: a zone such as Europe/Paris, UTC or +02:00, and not {options['timezone']!r}")
+
+
+def _check_header(piece: ranges.Piece, options: Mapping[str, str]) -> None:
     """Raises InputError where Spark reads the start of the file differently. It takes the first line break,
     quoted or not, as the line end."""
-    if not plan.pieces:
-        return
-    form, header, line_break = plan.pieces[0].format, plan.pieces[0].header, _line_break_of(plan)
+    form, line_break = piece.format, piece.format.line_break
     if form.preamble > 0:
         raise InputError(f"the first {form.preamble} bytes are before the header, and Spark reads them as records")
     if (line_break == b"\r") != (form.options["terminator"] == "cr"):
         raise InputError(f"the first line break, {line_break!r}, is not how lines end")
+    if line_break != b"\n" and ("linesep" in options or "lineseparator" in options):
+        raise InputError(f"the first line break is {line_break!r}, and not lineSep")
     if form.has_header:
-        _check(ranges.Page(memoryview(header), len(header), len(header), 1, form), line_break)
+        page = ranges.Page(memoryview(piece.header), len(piece.header), len(piece.header), 1, form)
+        _check(page, options)
 
 
-def _check(page: ranges.Page, line_break: bytes) -> None:
-    """Raises InputError where Spark reads the page differently from cleave."""
-    found = page.open().check(max_ragged=0)
-    if found.stray_quotes is not None:
+def _check(page: ranges.Page, options: Mapping[str, str]) -> Any:
+    """What is in a page. Raises InputError where Spark reads it differently from cleave, or mode forbids it."""
+    found = page.open().check(max_ragged=1)
+    if found.stray_quotes is not None and not _truth(options, "strayquotes", False):
         raise page.error("a quote that readers of CSV take differently", found.stray_quotes.byte)
+    line_break = page.format.line_break
     others = {
         b"\n": found.crlf + found.cr,
         b"\r\n": found.lf + found.cr,
@@ -159,26 +351,74 @@ def _check(page: ranges.Page, line_break: bytes) -> None:
     }
     if others[line_break] > 0:
         raise page.error(f"not all lines end in {line_break!r}, as the first one does")
+    if found.ragged and options.get("mode", "").upper() == "FAILFAST":
+        fields = found.ragged[0].fields
+        raise page.error(f"a record has {fields} fields, and the header has {found.fields}", found.ragged[0].byte)
+    if options.get("nullvalue", "") != options.get("emptyvalue", ""):
+        _check_empty_quotes(page)
+    return found
 
 
-def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
-    """The rows of a page. Raises InputError where Spark reads it differently."""
-    _check(page, line_break)
-    table = table_of(page)
-    if line_break == b"\n":
-        return table
-    # Inside quotes, Spark replaces the file's line ends with LF.
-    columns = [pyarrow.compute.replace_substring(column, line_break.decode(), "\n") for column in table.columns]
-    return pyarrow.Table.from_arrays(columns, names=table.column_names)
+def _check_empty_quotes(page: ranges.Page) -> None:
+    """Raises InputError if a value may be empty and in quotes, which is not null if nullValue is another text."""
+    delimiter, quote = (re.escape(page.format.options[name]) for name in ("delimiter", "quote"))
+    pattern = rb"(?<=[\r\n]|" + delimiter + rb")" + quote * 2 + rb"(?=[\r\n]|" + delimiter + rb"|\Z)"
+    found = re.search(pattern, page.data[page.header_size - 1 :]) if quote else None
+    if found is not None:
+        raise page.error(
+            "an empty value in quotes, which nullValue does not make null; give emptyValue, too, if it is null",
+            page.header_size - 1 + found.start(),
+        )
 
 
-def _line_break_of(plan: ranges.Plan) -> bytes:
-    return plan.pieces[0].format.line_break if plan.pieces else b"\n"
+def _type_of(field: types.StructField) -> pyarrow.DataType:
+    """The Arrow type of a column. Raises UsageError."""
+    kind = field.dataType
+    if not field.nullable:
+        raise UsageError(f"{field.name!r}: values can be missing, so it cannot be NOT NULL")
+    if isinstance(kind, types.DecimalType):
+        return pyarrow.decimal128(kind.precision, kind.scale)
+    if kind == types.StringType():
+        return pyarrow.string()
+    if type(kind) not in _TYPES:
+        raise UsageError(f"{field.name!r}: text is not converted to {kind.simpleString()}")
+    return _TYPES[type(kind)]
+
+
+def _zone(options: Mapping[str, str], schema: pyarrow.Schema) -> str | None:
+    """The zone of timestamps without an offset, if the schema has such columns. Raises UsageError."""
+    if _ZONED not in schema.types:
+        return None
+    context = TaskContext.get()
+    zone = options.get("timezone") or (context and context.getLocalProperty("spark.sql.session.timeZone"))
+    if not zone:
+        raise UsageError("timestamps need a time zone: the option timeZone, or spark.sql.session.timeZone")
+    if not _ZONE.fullmatch(zone):
+        raise UsageError(f"spark.sql.session.timeZone: a zone such as Europe/Paris, UTC or +02:00, and not {zone!r}")
+    return str(zone)
+
+
+def _patterns(options: Mapping[str, str]) -> dict[pyarrow.DataType, str]:
+    return {_TYPES[kind]: FORMATS[options[name]] for name, kind in _FORMAT_OPTIONS.items() if name in options}
+
+
+def _numbers(wanted: Sequence[str], names: Sequence[str], has_header: bool) -> list[int]:
+    """The numbers of the wanted columns, from 0. Raises UsageError."""
+    if not has_header and not {*wanted} <= {*names}:
+        if len(wanted) != len(names):
+            raise UsageError(f"the schema has {len(wanted)} columns, and the first record {len(names)} fields")
+        return list(range(len(names)))
+    lower = [name.lower() for name in names]
+    return [
+        lower.index(name.lower()) if lower.count(name.lower()) == 1 else _batches.number_of(name, names)
+        for name in wanted
+    ]
 
 
 def _names(plan: ranges.Plan) -> list[str]:
     """The column names that Spark derives from the header, if it ignores case."""
-    names = [name.replace(_line_break_of(plan).decode(), "\n") for name in plan.names]
+    line_break = plan.pieces[0].format.line_break if plan.pieces else b"\n"
+    names = [name.replace(line_break.decode(), "\n") for name in plan.names]
     lower = [name.lower() for name in names]
     return [
         f"_c{number}" if not name else f"{name}{number}" if lower.count(lower[number]) > 1 else name
@@ -211,17 +451,33 @@ def _value(text: str) -> Any:
         return text
 
 
-def read_csv(spark: SparkSession, path: str, **options: Any) -> DataFrame:
-    """The frame that ``spark.read.format("cleave").options(...).load(path)`` returns, but the executors scan the file.
+Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+
+
+def read_csv(
+    spark: SparkSession, path: Paths, *, schema: types.StructType | str | None = None, **options: Any
+) -> DataFrame:
+    """The frame that ``spark.read.format("cleave").schema(...).options(...).load(path)`` returns, but the executors scan
+    the files, once, and the session's time zone is the default.
 
     Values that are not text are converted to JSON: ``**{"storage.client_kwargs": {"region_name": "eu-central-1"}}``.
     """
     spark.dataSource.register(CleaveDataSource)
+    paths = [path] if isinstance(path, (str, os.PathLike)) else path
     words = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
-    source = CleaveDataSource({**words, "path": path})
-    plan = source.plan(lambda function, parts: _map_by_tasks(spark, function, parts))
-    words["plan"] = plan.text()
-    return spark.read.format("cleave").options(**words).load(path)
+    given = {"paths": json.dumps([os.fspath(one) for one in paths]), **words}
+    plan = CleaveDataSource(given).plan(lambda function, parts: _map_by_tasks(spark, function, parts))
+    words.update(plan=plan.text())
+    if "timezone" not in map(str.lower, words) and _ZONE.fullmatch(spark.conf.get("spark.sql.session.timeZone")):
+        words["timeZone"] = spark.conf.get("spark.sql.session.timeZone")
+    reader = spark.read.format("cleave").options(**words)
+    return (reader if schema is None else reader.schema(schema)).load()
+
+
+def count(spark: SparkSession, path: Paths, **options: Any) -> int:
+    """The number of rows that ``read_csv`` would return, without reading any column: the executors scan the files, and
+    then check them. The same as ``count()`` of a frame with the schema ``StructType()``."""
+    return int(read_csv(spark, path, schema=types.StructType(), **options).count())
 
 
 def _map_by_tasks(spark: SparkSession, function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> list[Any]:

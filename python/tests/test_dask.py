@@ -1,42 +1,61 @@
-"""What the readers for engines do outside the engines: path patterns, and positions in errors.
-tests/system/reach has tests with the real engines.
+"""The reader for Dask, without workers: types, columns and positions in errors. tests/system/reach has tests with worker
+processes, and compares the rows with those of pandas.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cleave
-from cleave import ranges
 
-pytest.importorskip("pyarrow")
+dask = pytest.importorskip("cleave.dask")
+pandas = pytest.importorskip("pandas")
 
 
 def test_a_fault_has_its_place_in_the_file(tmp_path: Path) -> None:
-    from cleave._arrow import table_of
-
     path = tmp_path / "in.csv"
-    data = b"k,v\n" + b'1,"x\ny"\n' * 500 + b"2,caf\xe9\n" + b"3,z\n" * 500
-    path.write_bytes(data)
-    for pieces in (7, 1):
-        with pytest.raises(cleave.InputError) as raised:
-            for piece in ranges.plan(path, pieces=pieces).pieces:
-                for page in piece.pages(300):
-                    table_of(page)
-        assert raised.value.byte == data.index(b"\xe9")
-        assert raised.value.__cause__ is None
-        assert f"byte {data.index(bytes([0xE9]))}" in str(raised.value)
+    for fault, words in ((b"2,caf\xe9\n", "not UTF-8"), (b"2,3,4\n", "3 fields"), (b"x,3\n", "not of type int64")):
+        data = b"k,v\n" + b'1,"x\ny"\n' * 500 + b" \n" + fault + b"3,z\n" * 500
+        path.write_bytes(data)
+        for blocksize in (600, None):
+            with pytest.raises(cleave.InputError, match=words) as raised:
+                dask.read_csv(path, dtype={"k": "int64"}, blocksize=blocksize, page_size=300).compute(scheduler="sync")
+            place = data.index(fault) + (fault.index(b"\xe9") if b"\xe9" in fault else 3 if b"4" in fault else 0)
+            assert raised.value.byte == place
+            assert f"byte {place}" in str(raised.value)
 
 
-def test_quotes_and_delimiters_need_not_be_text(tmp_path: Path) -> None:
-    from cleave._arrow import table_of
-
+@pytest.mark.parametrize(
+    ("dtype", "texts", "values"),
+    [
+        ("int64", ["1", "-2"], [1, -2]),
+        ("float32", ["1.5", ""], [1.5, None]),
+        ("Int64", ["1", ""], [1, None]),
+        ("boolean", ["True", ""], [True, None]),
+        ("string", ["x", ""], ["x", None]),
+        ("int64[pyarrow]", ["9007199254740993", ""], [9007199254740993, None]),
+    ],
+)
+def test_types(tmp_path: Path, dtype: str, texts: list[str], values: list[Any]) -> None:
     path = tmp_path / "in.csv"
-    path.write_bytes(b"\xabk\n1\xab\xa6v\n1\xa6\xab2\xa63\xab\n4\xa6\xff\n")
-    plan = ranges.plan(path, pieces=1, delimiter=b"\xa6", quote=b"\xab")
-    assert plan.names == ["k\n1", "v"]
-    with pytest.raises(cleave.InputError) as raised:
-        table_of(next(plan.pieces[0].pages()))
-    assert raised.value.byte == path.read_bytes().index(b"\xff")
+    path.write_text("a,b\n" + "".join(f"{text},x\n" for text in texts))
+    found = dask.read_csv(path, dtype={"a": dtype}, columns=["a"]).compute(scheduler="sync").a
+    assert str(found.dtype) == dtype
+    assert [None if pandas.isna(value) else value for value in found] == values
+
+
+def test_a_whole_number_that_is_missing_never_becomes_a_float(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("a,b\n1,x\n,y\n")
+    with pytest.raises(cleave.InputError, match="missing, which int64 cannot be"):
+        dask.read_csv(path, dtype={"a": "int64"}).compute(scheduler="sync")
+
+
+def test_lines_of_blanks_are_dropped_outside_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text('a,b\n  \n1,"x\n  \ny"\n\t\n" ",2\n" "\n')
+    found = dask.read_csv(path, blocksize=None).compute(scheduler="sync")
+    assert found.fillna("-").to_numpy().tolist() == [["1", "x\n  \ny"], [" ", "2"], [" ", "-"]]
