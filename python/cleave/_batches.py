@@ -349,7 +349,7 @@ def _exactly(strings: pyarrow.StringArray, kind: pyarrow.DataType) -> pyarrow.Ar
 
 def _plain_decimals(strings: pyarrow.StringArray, kind: pyarrow.DataType) -> pyarrow.StringArray:
     """The same numbers, in as many digits as the type has. Raises ArrowInvalid."""
-    whole, places = kind.precision - kind.scale, kind.scale
+    whole, places = kind.precision - kind.scale, max(kind.scale, 0)
     digits = rf"\d{{1,{whole}}}" if whole > 0 else "0"
     fitting = rf"^[+-]?(?:{digits}(?:\.\d{{0,{places}}})?|\.\d{{1,{max(places, 1)}}})$"
     is_other = pyarrow.compute.invert(pyarrow.compute.match_substring_regex(strings, fitting))

@@ -206,8 +206,10 @@ class Piece:
             rest: bytes | memoryview = b""
             while start < end:
                 fetched = start + len(rest)
-                more = reader.read(fetched, min(max(page_size, len(rest)), end - fetched))
-                data = memoryview(b"".join((self.header, rest, more)))
+                before = header_size + len(rest)
+                data = memoryview(bytearray(before + min(max(page_size, len(rest)), end - fetched)))
+                data[:header_size], data[header_size:before] = self.header, rest
+                reader.read_into(fetched, data[before:])
                 is_last = start + len(data) - header_size == end
                 page = Page(data, header_size, start, record, self.format)
                 size, records = (len(data) - header_size, 0) if is_last else _whole_records(page)
@@ -345,9 +347,11 @@ Map = Callable[[Callable[[Range], Any], Ranges], Iterable[Any]]
 def scan_range(part: Range) -> tuple[int, cleave.Summary]:
     """The number of the range's input, and the summary of the range. Reads only the range's own bytes."""
     total = None
+    buffer = memoryview(bytearray(min(part.page_size, part.end - part.begin)))
     with part.source.open() as reader:
         for start in range(part.begin, part.end, part.page_size):
-            data = reader.read(start, min(part.page_size, part.end - start))
+            data = buffer[: min(part.page_size, part.end - start)]
+            reader.read_into(start, data)
             summary = cleave.scan(data, start, preamble=part.format.preamble, **part.format.options)
             total = summary if total is None else total + summary
     assert total is not None  # a range has at least one byte

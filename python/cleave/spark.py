@@ -15,8 +15,9 @@ in Python which columns a query needs, so only the schema saves reading the othe
 ``int``, ``long``, ``float``, ``double``, ``decimal(p, s)``, ``boolean``, ``date``, ``timestamp``, ``timestamp_ntz`` and
 ``string``. A text that is not a value of its type is an error that says where it is: Spark's mode FAILFAST. Some texts
 that Spark converts are also refused: a decimal with more digits than the scale, a date other than ``2024-12-31``, a
-timestamp other than ``2024-12-31``, ``2024-12-31 23:59`` or ``2024-12-31T23:59:59.999999``, with or without ``Z`` or an
-offset, or one with an hour that a change of clocks leaves out. Without a header, the schema has all columns in their
+timestamp other than ``2024-12-31``, ``2024-12-31 23:59`` or ``2024-12-31T23:59:59.999999``, the last with or without
+``Z`` or an offset, and one without in an hour that a change of clocks leaves out, or after 2037 if the zone is named
+after a place. Without a header, the schema has all columns in their
 order, or names such as ``_c0``.
 
 Paths: a file, a folder, a pattern with ``*``, ``?``, ``[...]`` or ``**``, or a list of them in ``load``; local, ``file:/PATH``
@@ -47,6 +48,7 @@ Every executor needs cleave and pyarrow, and must see the files at the same path
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import pickle
@@ -121,7 +123,9 @@ _TYPES = {
 }
 # Zones that mean the same in Java and in the database of time zones.
 _ZONE = re.compile(r"UTC|GMT|[+-]\d\d:\d\d|\w+(/[\w+-]+)+")
-_WITH_OFFSET = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-7])(:?\d\d)?)$"
+# Arrow does not go on with the rules of a zone after the years that the database lists.
+_LISTED = pyarrow.scalar(datetime.datetime(2038, 1, 1), _LOCAL)
+_WITH_OFFSET = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-](0\d|1[0-7])(:?\d\d)?)$"
 
 
 class CleaveDataSource(DataSource):
@@ -276,11 +280,14 @@ class _Converter:
         has_offset = pyarrow.compute.match_substring_regex(strings, _WITH_OFFSET)
         without = strings if has_offset.true_count == 0 else pyarrow.compute.if_else(has_offset, missing, strings)
         _need_minutes(field, without)
+        clocks = _batches.converted(local, without, ())
+        if "/" in str(self.zone):
+            _need(pyarrow.compute.less(clocks, _LISTED), field)
         times = _batches.attempted(
             lambda part: pyarrow.compute.assume_timezone(
                 part, self.zone, ambiguous="earliest", nonexistent="raise"  # Java takes the earliest, too
             ).cast(_ZONED),
-            _batches.converted(local, without, ()),
+            clocks,
             f"the value of column {field.name!r} is a time that clocks left out in {self.zone}",
         )
         if has_offset.true_count == 0:

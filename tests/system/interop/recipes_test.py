@@ -251,13 +251,6 @@ def python_recipe(heading, *modules, partitions=()):
     return common.named(check, heading)
 
 
-def pyspark(bench):
-    """PySpark"""
-    common.module("pyspark")
-    bench.need_tool("java")
-    python_recipe("PySpark", "pyspark", partitions=[["8"]])(bench)
-
-
 def duckdb(bench):
     """DuckDB"""
     common.module("duckdb")
@@ -722,8 +715,7 @@ CHECKS = [
     warehouse("BigQuery", 1, "gcloud", "bq"), scheduled("Airflow", "airflow.sdk", AIRFLOW),
     scheduled("Prefect", "prefect", PREFECT), dbt,
     # batch.md
-    gnu_parallel, xargs, make, slurm, python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark,
-    ranges_by_parallel, ranges_by_slurm,
+    gnu_parallel, xargs, make, slurm, ranges_by_parallel, ranges_by_slurm,
     # json_lines.md
     openai_batches, anthropic_batches, hugging_face_shards,
     # verify.md
@@ -734,10 +726,9 @@ CHECKS = [
 
 
 # Programs and modules without which a recipe fails before it notices that its input is missing.
-NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",),
+NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"),
           "Partitions in Spark": ("java",), "Ranges with GNU parallel": ("parallel",)}
-MODULES = {"pandas": ("pandas",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
-           "Dask": ("dask.dataframe", "pandas"), "Partitions in DuckDB": ("duckdb",),
+MODULES = {"pandas": ("pandas",), "pyarrow": ("pyarrow",), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
            "Partitions in Spark": ("pyspark",), "dbt": ("dbt.adapters.duckdb",)}
 WITHOUT_INPUT = ("Training, validation and test data",)   # its recipe computes a part from a value

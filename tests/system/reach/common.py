@@ -5,7 +5,9 @@ import importlib
 import io
 import os
 import random
+import re
 import socket
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -87,6 +89,23 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def guide(bench, heading):
+    """Runs the program in that section of doc/guide/engines.md, with a file big.csv. Returns the lines that it prints, and
+    those that it must: the number of records, of different values of `id`, and the sum of `amount`."""
+    page = os.path.join(HERE, "..", "..", "..", "doc", "guide", "engines.md")
+    with open(page, encoding="utf-8") as file:
+        section = re.split(r"^## ", file.read(), flags=re.MULTILINE)
+    (code,) = [re.search(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
+               for text in section if text.startswith(heading + "\n")]
+    count = 40000
+    harness.write(os.path.join(bench.root, "big.csv"),
+                  b"id,amount,note\n" + b"".join(b'%d,%d,"x\n%d"\n\n' % (n, n % 90, n) for n in range(count)))
+    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=bench.root, stdout=subprocess.PIPE, text=True,
+                          timeout=300, env={**os.environ, "PYSPARK_PYTHON": sys.executable})
+    harness.need(done.returncode == 0, "exit status %d" % done.returncode)
+    return done.stdout.splitlines(), "%d %d %d" % (count, count, sum(n % 90 for n in range(count)))
 
 
 def random_file(chance):

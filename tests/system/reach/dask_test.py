@@ -297,7 +297,14 @@ def killed_worker(bench):
     same(pandas.concat(parts, ignore_index=True), by_pandas(data), "killed.csv")
 
 
-CHECKS = [odd_files, random_files, typed_random_files, columns_of_queries, bad_options, processes, several_files, changed, killed_worker]
+def guide(bench):
+    """The program of the guide"""
+    common.module("dask.dataframe")
+    lines, sums = common.guide(bench, "Dask")
+    need(lines == [sums, "1"], "it says %s" % lines)
+
+
+CHECKS = [odd_files, random_files, typed_random_files, columns_of_queries, bad_options, processes, several_files, changed, killed_worker, guide]
 
 
 if __name__ == "__main__":
