@@ -136,8 +136,9 @@ def conversions(bench):
         wanted = [value for text, value in zip(texts, wanted) if text in taken]
         need(found == wanted, "%s: %s" % (kind, [one for one in zip(taken, found, wanted) if one[1] != one[2]]))
     bench.note("refused are %s" % refused)
-    write(path, b"a,b\n1,x\n" + b"2,y\n" * 5000 + b"x,z\n")
-    for where in ("byte 20010", "record 5002"):
+    data = b"a,b\n" + b"2,y\n" * 5000 + b"x,z\n"
+    write(path, data)
+    for where in ("byte %d" % data.index(b"x,z"), "record 5001"):
         try:
             sparks.by_cleave(spark, path, "a int", pieces=2).collect()
         except Exception as error:
