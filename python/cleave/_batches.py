@@ -100,11 +100,9 @@ class Request:
     ) -> Request:
         """Checks the arguments of ``batches`` for a file with columns of these names. Raises UsageError and
         TypeError."""
-        if isinstance(columns, (str, int)):
-            raise TypeError(f"columns: a list of names or numbers, and not {type(columns).__name__}")
-        if isinstance(nulls, (str, bytes)):
-            raise TypeError(f"nulls: a list of texts, and not {type(nulls).__name__}")
-        numbers = list(range(len(names))) if columns is None else [number_of(column, names) for column in columns]
+        numbers = list(range(len(names)))
+        if columns is not None:
+            numbers = [number_of(column, names) for column in _list_of("columns", "names or numbers", columns)]
         if len({*numbers}) != len(numbers):
             raise UsageError("columns: the same column twice")
         types = dict.fromkeys(range(len(names)), pyarrow.string())
@@ -114,8 +112,15 @@ class Request:
         size = MOST_ROWS if batch_size is None else _arguments.number("batch_size", batch_size)
         if size < 1:
             raise UsageError("batch_size: at least 1")
-        texts = tuple(_arguments.text("nulls", text) for text in nulls)
-        return Request(tuple(numbers), pyarrow.schema(fields), texts, bool(missing_is_null), size, len(names))
+        texts = tuple(_arguments.text("nulls", text) for text in _list_of("nulls", "texts", nulls))
+        is_loose = _arguments.flag("missing_is_null", missing_is_null)
+        return Request(tuple(numbers), pyarrow.schema(fields), texts, is_loose, size, len(names))
+
+
+def _list_of(name: str, what: str, values: Iterable[object]) -> list[object]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}: a list of {what}, and not {type(values).__name__}")
+    return list(values)
 
 
 def _items(schema: Schema | None) -> list[tuple[str | int, ColumnType]]:
@@ -128,7 +133,7 @@ def _items(schema: Schema | None) -> list[tuple[str | int, ColumnType]]:
     return list(schema.items())
 
 
-def number_of(column: str | int, names: Sequence[str]) -> int:
+def number_of(column: object, names: Sequence[str]) -> int:
     """The number of a column, from 0. Raises UsageError and TypeError."""
     if isinstance(column, bool) or not isinstance(column, (str, int)):
         raise TypeError(f"a column: a str or an int, and not {type(column).__name__}")

@@ -83,7 +83,7 @@ class _Builder(datasets.ArrowBasedBuilder):
 
     def _generate_tables(self, pieces: list[ranges.Piece]) -> Iterator[tuple[Any, pyarrow.Table]]:
         for piece in pieces:
-            for number, batch in enumerate(piece._batches(self._request, self._page_size)):
+            for number, batch in enumerate(piece.batches_of(self._request, self._page_size)):
                 table = pyarrow.Table.from_batches([batch])
                 yield datasets.builder.Key(piece.number, number), _with_features(table, self.info.features)
 

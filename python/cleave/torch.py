@@ -106,7 +106,7 @@ class CSVDataset(torch.utils.data.IterableDataset):
 
     def _read(self, pieces: list[ranges.Piece], delivered: int) -> Iterator[Any]:
         for piece in pieces:
-            for batch in piece._batches(self._request, self._page_size):
+            for batch in piece.batches_of(self._request, self._page_size):
                 rest = batch.slice(delivered)
                 delivered -= batch.num_rows - rest.num_rows
                 if rest.num_rows > 0 and not self._yields_rows:
