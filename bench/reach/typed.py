@@ -40,7 +40,7 @@ def spark_jobs(args):
         # The sum of floats depends on their order, so their number and their maximum stand in for it.
         return str(frame.agg(*[function(name) for name in names for function in (functions.max, functions.count)]).first())
 
-    block = args.blocksize or max(4 << 20, os.path.getsize(args.input) // (4 * args.cores))
+    block = args.blocksize or min(64 << 20, os.path.getsize(args.input) // args.cores + 1)
     return {
         "spark": (lambda: summed(own()), None),
         "cleave": (lambda: summed(session.read.format("cleave").option("blocksize", block).schema(args.columns)
@@ -67,7 +67,7 @@ def dask_jobs(args):
     return {
         "pandas": (lambda: summed(pandas.read_csv(args.input, usecols=list(types), parse_dates=dates)), None),
         "cleave": (lambda: summed(cleave.dask.read_csv(args.input, columns=list(types), dtype=types, delimiter=",",
-                                                       blocksize=args.blocksize or "32MiB").compute()), "pandas"),
+                                                       blocksize=args.blocksize or "64MiB").compute()), "pandas"),
     }
 
 
@@ -91,7 +91,7 @@ def main():
     parser.add_argument("--engine", default="spark", choices=["spark", "dask"])
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--blocksize", type=int, help="of a piece, in bytes [for Spark, four pieces a core]")
+    parser.add_argument("--blocksize", type=int, help="of a piece, in bytes [the default of 64 MiB or, if that is less, a piece a core]")
     parser.add_argument("--columns", default=COLUMNS)
     parser.add_argument("--schema", default=SCHEMA)
     parser.add_argument("--json", metavar="FILE", help="every time, in seconds")

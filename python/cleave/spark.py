@@ -488,12 +488,13 @@ def count(spark: SparkSession, path: Paths, **options: Any) -> int:
 
 
 def _map_by_tasks(spark: SparkSession, function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> list[Any]:
-    """Applies the function to each range in a Spark task of its own."""
+    """Applies the function to each range, in as many Spark tasks as run at once. A task costs more than a range."""
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield pyarrow.record_batch([[pickle.dumps(function(parts[number]))]], ["result"])
 
-    frame = spark.range(0, len(parts), 1, len(parts)).mapInArrow(run, "result binary")
+    tasks = min(len(parts), int(spark.sparkContext.defaultParallelism))
+    frame = spark.range(0, len(parts), 1, tasks).mapInArrow(run, "result binary")
     return [pickle.loads(row.result) for row in frame.collect()]  # noqa: S301
