@@ -146,6 +146,8 @@ class CSVDatasource(Datasource):
 
 
 def _block_size(size: int) -> int:
+    if not ray.is_initialized():
+        ray.init()  # as ray.data does when it needs a cluster
     cpus = int(ray.cluster_resources().get("CPU", 1))
     return min(max(size // (cpus * PIECES_PER_CPU), LEAST_BLOCK_SIZE), ranges.BLOCK_SIZE)
 

@@ -11,7 +11,6 @@ import io
 import logging
 import os
 import random
-import re
 import signal
 import sys
 
@@ -238,18 +237,7 @@ def bad_options(bench):
             need(False, "%s with %s was taken" % (what, options))
 
 
-def readme(bench):
-    """The code about Ray in python/README.md runs"""
-    with open(os.path.join(common.HERE, "..", "..", "..", "python", "README.md"), encoding="utf-8") as file:
-        (code,) = [block for block in re.findall("^```py\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)
-                   if "cleave.ray" in block]
-    path = write(os.path.join(bench.root, "big.csv"), b"id,name\n" + b"".join(b"%d,x\n" % n for n in range(100)))
-    need("big.csv" in code, "it reads another file")
-    with cluster():
-        exec(code.replace("big.csv", path), {})   # its own code, with the path
-
-
-CHECKS = [bad_options, readme, odd_files, random_files, many_pieces, bad_value, changed, killed_worker]
+CHECKS = [bad_options, odd_files, random_files, many_pieces, bad_value, changed, killed_worker]
 
 
 if __name__ == "__main__":
