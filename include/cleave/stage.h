@@ -44,8 +44,8 @@ class ForbiddenPattern {
 public:
     // `name`, of [a-z0-9-], stands for the pattern in messages. Loads the module cleave_re2.so, which is looked for in
     // ../lib/cleave beside the program or the library and then where modules are installed; it stays loaded until the
-    // process ends. Throws ArgumentError for another name or that of a kind, for a text that RE2 does not accept or
-    // that matches the empty text, and if the module is missing or cannot be used.
+    // process ends. Throws ArgumentError if the name has other characters or is that of a kind, if RE2 rejects the
+    // pattern or it matches the empty text, and if the module is missing or cannot be used.
     ForbiddenPattern(std::string name, std::string text);
 
     const std::string& name() const { return name_; }

@@ -1,8 +1,8 @@
 """Arrow record batches with types, made from the string columns that the engine lays out.
 
-Arrow's own casts convert the strings, because they refuse nearly everything that is not a value of the type. What they
-take too lightly is checked here: ``0x1F`` is no whole number, ``nan(x)`` no number at all, and a number that a float
-cannot hold is not infinite. What they refuse without need is prepared for them: ``+5``. Their decimals wrap around or
+Arrow's own casts convert the strings, because they refuse nearly everything that is not a value of the type. A few texts
+that they accept are refused here: ``0x1F`` as an integer, ``nan(x)`` as a float, and numbers too large for a float, which
+they make infinite. ``+5``, which they refuse as an integer, is passed to them as ``5``. Their decimals wrap around or
 lose digits if a text has many of them, and crash on some exponents (pyarrow 26), so they only see texts without an
 exponent whose digits fit; Python's decimals prepare the others. So a value is either converted exactly or reported with
 its place in the file, and never replaced by null.
@@ -85,7 +85,7 @@ class Request:
     """With keeps_empty: how many rows are converted at most. Batches end there, and the stream no later than a batch after."""
     guessed: Mapping[int, str] = field(default_factory=dict)
     """The columns whose types were found from their first values, by their numbers, each with the regular expression
-    that all of its values match. So ``007`` is no number, but perhaps a code."""
+    that all its values match, so that ``007``, which may be a code, stays text."""
     convert: Converter | None = None
     """In place of ``converted``, for an engine that knows other texts for values."""
 
@@ -135,17 +135,16 @@ def _items(schema: Schema | None) -> list[tuple[str | int, ColumnType]]:
 
 def number_of(column: object, names: Sequence[str]) -> int:
     """The number of a column, from 0. Raises UsageError and TypeError."""
-    if isinstance(column, bool) or not isinstance(column, (str, int)):
-        raise TypeError(f"a column: a str or an int, and not {type(column).__name__}")
-    if isinstance(column, int):
-        if not 0 <= column < len(names):
-            raise UsageError(f"there is no column {column}")
-        return column
-    if names.count(column) != 1:
-        what = "is several columns: give a number, from 0" if column in names else "is no column"
+    given = _arguments.column("a column", column)
+    if isinstance(given, int):
+        if given >= len(names):
+            raise UsageError(f"there is no column {given}")
+        return given
+    if names.count(given) != 1:
+        what = "is several columns: give a number, from 0" if given in names else "is no column"
         some = ", ".join(repr(name[:40]) for name in names[:20]) + (", ..." if len(names) > 20 else "")
-        raise UsageError(f"{column!r} {what}; the columns are {some}")
-    return names.index(column)
+        raise UsageError(f"{given!r} {what}; the columns are {some}")
+    return names.index(given)
 
 
 def type_of(column: str | int, kind: ColumnType) -> pyarrow.DataType:
@@ -292,7 +291,7 @@ def _index_of(present: pyarrow.BooleanArray, row: int) -> int:
 
 
 class Unfit(Exception):
-    """The first value of a column that is none of its type."""
+    """The first value of a column that does not have the column's type."""
 
     def __init__(self, row: int, message: str) -> None:
         super().__init__()

@@ -208,7 +208,7 @@ class File:
     def check(self, max_ragged: int = 10) -> Check:
         """Examines every byte, on all threads.
 
-        max_ragged: ``Check.ragged`` lists at most so many records.
+        max_ragged: the most records that ``Check.ragged`` lists.
         """
         most = _arguments.number("max_ragged", max_ragged)
         found: dict[str, Any] = {**self._native.check(most, self._has_header)}

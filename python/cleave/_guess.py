@@ -33,8 +33,8 @@ _WRITINGS_OF_DATES = {
 def types_of(
     batches: Iterable[pyarrow.RecordBatch], nulls: tuple[str, ...], has_dates: bool
 ) -> list[tuple[pyarrow.DataType, str]]:
-    """The types of the columns of these batches of strings, each with the regular expression that the values match; for
-    text, an empty one. Empty if there is no batch."""
+    """The types of the columns of these batches of strings, each with the regular expression that the values match,
+    which is empty for text. An empty list if there are no batches."""
     writings = {**_WRITINGS, **(_WRITINGS_OF_DATES if has_dates else {})}
     candidates = [(kind, rf"\A(?:{writing})\z") for kind, writing in writings.items()]
     left: list[list[tuple[pyarrow.DataType, str]]] = []

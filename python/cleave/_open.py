@@ -276,7 +276,7 @@ def _is_buffer(source: object) -> bool:
 
 def _path_of(file: BinaryFile) -> str | None:
     """A path that opens the file behind a file object, if the object is a plain file at its start."""
-    # A file object that decompresses has the descriptor of the compressed file, and there is no way to tell.
+    # A file object that decompresses has the descriptor of the compressed file, and looks the same.
     if not isinstance(file, (io.FileIO, io.BufferedReader)):
         return None
     try:

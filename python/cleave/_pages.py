@@ -41,8 +41,7 @@ class Format:
         found = cleave.open(head, header=has_header, **given).dialect
         for name in ("skip_lines", "comment"):
             given.pop(name, None)
-        # quote and escape as bytes; b"" means that there is no such byte. Properties that only a preset can set are
-        # left to the preset.
+        # Quote and escape are bytes; b"" stands for none. Properties that only a preset can set are left to the preset.
         settled = {
             "delimiter": found.delimiter,
             "quote": found.quote or b"",

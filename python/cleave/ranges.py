@@ -144,24 +144,13 @@ class Piece:
         missing_is_null: bool = False,
         page_size: int = PAGE_SIZE,
     ) -> Iterator[pyarrow.RecordBatch]:
-        """The records as Arrow record batches, with one row for each record that is not empty. Needs pyarrow.
+        """The records as ``File.batches`` delivers them: Arrow record batches of the named columns, with the types of
+        ``schema``, and one row for each record that is not empty. Needs pyarrow.
 
-        columns: the names of columns, or their numbers from 0, in this order; all of them by default. With an empty
-            list, the batches have rows but no columns.
-        schema: the types of columns, by name or number: a dict of Arrow's types, their names such as ``"int64"``,
-            ``"date32"`` and ``"timestamp[us]"``, or Python's int, float, bool, str, date and datetime; or a
-            ``pyarrow.Schema``. All others are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1``
-            or ``0``, in any case. A date is ``2024-12-31``, and a timestamp may add ``T`` or a blank, the time, and,
-            if the type has a time zone, ``Z`` or an offset.
-        nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of strings, and
-            in those if ``""`` is listed.
-        batch_size: the most rows in a batch. Without it, a batch has the records of about 1 MiB.
-        missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
-            out. Otherwise every record must have as many fields as the header.
         page_size: roughly how many bytes of the input are held at once.
 
-        Raises InputError, with the byte and the record in the input, for a value that is not one of its type, a record
-        with a different number of fields, and bytes that are not UTF-8 in the columns that are delivered.
+        Raises what ``File.batches`` raises, with the byte and the record in the input, and InputChangedError if the
+        input is another version than the one that was planned.
         """
         from . import _batches
 
