@@ -337,7 +337,7 @@ def converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[s
 def _exactly(strings: pyarrow.StringArray, kind: pyarrow.DataType) -> pyarrow.Array:
     """Raises ArrowInvalid if a string is not a value of the type."""
     types = pyarrow.types
-    if types.is_integer(kind) and re.search(b"[+xX]", _bytes_of(strings)):
+    if types.is_integer(kind) and any(letter in _bytes_of(strings) for letter in b"+xX"):
         strings = pyarrow.compute.replace_substring_regex(strings, r"^\+(\d)", r"\1")
         if pyarrow.compute.match_substring_regex(strings, "[xX]").true_count > 0:
             raise pyarrow.ArrowInvalid("hexadecimal digits")
@@ -417,9 +417,9 @@ def _first(flags: pyarrow.BooleanArray) -> int:
     return int(flags.index(True).as_py())
 
 
-def _bytes_of(strings: pyarrow.StringArray) -> memoryview:
+def _bytes_of(strings: pyarrow.StringArray) -> bytes:
     """The bytes of the values, and of values beside them if the array is a slice."""
-    return memoryview(strings.buffers()[2] or b"")
+    return bytes(strings.buffers()[2] or b"")
 
 
 def without_empty(strings: pyarrow.StringArray) -> pyarrow.StringArray:

@@ -66,6 +66,11 @@ class Format:
         return None
 
 
+def is_of_text(error: InputError) -> bool:
+    """Whether the error is about bytes that are not UTF-8. Then its byte is where their record starts."""
+    return re.match(r"field \d+ is not UTF-8", str(error)) is not None
+
+
 @dataclass(frozen=True)
 class Page:
     """Whole records, preceded by the header."""
@@ -87,7 +92,7 @@ class Page:
         try:
             yield from _batches.batches(self.open(), request)
         except InputError as error:
-            if re.match(r"field \d+ is not UTF-8", str(error)):
+            if is_of_text(error):
                 start = error.byte or self.header_size
                 fault = self.format.find_no_text(self.data[start:])
                 raise self.error("bytes that are not UTF-8", start + (fault or 0)) from None

@@ -113,8 +113,18 @@ def _read(piece: ranges.Piece, columns: list[str], reader: _Reader, page_size: i
     schema = {name: _arrow_type(reader.dtypes[name]) for name in wanted}
     request = _batches.Request.of(piece.names, wanted, schema, ("", *reader.na_values), True, None)
     request = replace(request, convert=reader.convert)
-    batches = [batch for page in piece.pages(page_size) for batch in _batches_of(page, request)]
-    return reader.frame(columns, batches, piece.path)
+    return reader.frame(columns, _batches_of_piece(piece, request, page_size), piece.path)
+
+
+def _batches_of_piece(piece: ranges.Piece, request: _batches.Request, page_size: int) -> list[pyarrow.RecordBatch]:
+    """The rows of a piece. Nearly all pieces only have records with as many fields as the header, and are read in one
+    go. If that finds a fault, the piece is read again in pages, where it is known whether pandas minds it."""
+    if request.width > 1:
+        try:
+            return list(piece.batches_of(replace(request, missing_is_null=False), page_size))
+        except InputError:
+            pass
+    return [batch for page in piece.pages(page_size) for batch in _batches_of(page, request)]
 
 
 @dataclass(frozen=True)

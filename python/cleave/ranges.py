@@ -28,7 +28,7 @@ import cleave
 
 from . import _native
 from ._errors import InputError, UsageError
-from ._pages import HEAD_SIZE, Format, Page
+from ._pages import HEAD_SIZE, Format, Page, is_of_text
 from ._sources import Reader, Source, expand, is_local, local_path
 
 if TYPE_CHECKING:
@@ -180,9 +180,14 @@ class Piece:
             for batch in _batches.batches(file, request, span):
                 source.check()
                 yield batch
-        except InputError:
+        except InputError as error:
             source.check()
-            raise
+            if error.byte is None or not is_of_text(error):
+                raise
+            with source.open() as reader:
+                record = reader.read(error.byte, min(PAGE_SIZE, self.start + self.size - error.byte))
+            fault = self.format.find_no_text(record) or 0
+            raise InputError("bytes that are not UTF-8", error.byte + fault, error.record) from None
 
     def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
         """The records in order, in pages of roughly ``page_size`` bytes. Each page has at least one record."""

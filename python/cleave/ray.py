@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
@@ -39,6 +40,8 @@ PIECES_PER_CPU = 2
 LEAST_BLOCK_SIZE = 4 << 20
 """if they are not smaller than this, in bytes."""
 
+_BATCHES = 8
+"""How many batches a table has."""
 _NO_COLUMN = "__bsp_stub"  # Ray's name for a column that is there for the number of rows alone
 
 
@@ -159,10 +162,11 @@ def _map_by_tasks(function: Callable[[ranges.Range], Any], parts: ranges.Ranges)
 
 
 def _read(piece: ranges.Piece, request: Request) -> Iterator[pyarrow.Table]:
-    """The records of a piece, in a table for each page of the file."""
+    """The records of a piece, in tables of some MiB."""
     try:
-        for page in piece.pages():
-            table = pyarrow.Table.from_batches([*page.batches(request)], schema=request.schema)
+        batches = piece.batches_of(request)
+        while some := [*islice(batches, _BATCHES)]:
+            table = pyarrow.Table.from_batches(some)
             yield table if request.columns else pyarrow.table({_NO_COLUMN: pyarrow.nulls(table.num_rows)})
     except InputError as error:
         error.args = (f"{piece.path}: {error}",)

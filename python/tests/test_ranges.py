@@ -226,6 +226,19 @@ def test_a_header_that_is_not_utf8(tmp_path: Path) -> None:
     assert (caught.value.byte, caught.value.record) == (2, 0)
 
 
+@pytest.mark.parametrize("size", [ranges.PAGE_SIZE, 3000])
+def test_bytes_that_are_not_utf8(tmp_path: Path, size: int) -> None:
+    pytest.importorskip("pyarrow")
+    lines = b"".join(b'%d,"x\n""caf\xc3\xa9"\n' % number for number in range(2000))
+    (tmp_path / "a.csv").write_bytes(b"id,place\n" + lines + b'2000,"x\n""caf\xe9"\n' + lines)
+    fault = (tmp_path / "a.csv").read_bytes().index(b"\xe9\"")
+    piece = ranges.plan(tmp_path / "a.csv", pieces=1).pieces[0]
+    with pytest.raises(cleave.InputError, match="not UTF-8") as caught:
+        list(piece.batches(page_size=size))
+    assert caught.value.byte == fault
+    assert sum(batch.num_rows for batch in piece.batches(["id"], page_size=size)) == 4001
+
+
 def test_more_pieces_than_the_file_can_hold(file: Path) -> None:
     assert len(ranges.plan(file, pieces=65_536).pieces) == 65_536
     asked = []
