@@ -586,7 +586,8 @@ class File:
             if the type has a time zone, ``Z`` or an offset.
         nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of strings, and
             in those if ``""`` is listed.
-        batch_size: the most rows in a batch. Without it, a batch has the records of about 1 MiB.
+        batch_size: the most rows in a batch. Without it, a batch has the records of about 1 MiB, or of 4 MiB if several
+            threads read the file.
         missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
             out. Otherwise every record must have as many fields as the header.
 

@@ -112,7 +112,7 @@ def _read(piece: ranges.Piece, columns: list[str], reader: _Reader, page_size: i
     wanted = [name for name in columns if name != reader.path_column]
     schema = {name: _arrow_type(reader.dtypes[name]) for name in wanted}
     request = _batches.Request.of(piece.names, wanted, schema, ("", *reader.na_values), True, None)
-    request = replace(request, convert=reader.convert)
+    request = replace(request, convert=reader.convert, read_size=_batches.SHARED_READ_SIZE)
     return reader.frame(columns, _batches_of_piece(piece, request, page_size), piece.path)
 
 

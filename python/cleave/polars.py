@@ -118,6 +118,7 @@ class _Pieces:
 
     def batches(self, request: _batches.Request) -> Iterator[pyarrow.RecordBatch]:
         threads = len(os.sched_getaffinity(0))
+        request = replace(request, read_size=_batches.SHARED_READ_SIZE)
         read = _batches.ahead(lambda piece: [*piece.batches_of(request)], self._pieces, threads)
         return chain.from_iterable(read)
 

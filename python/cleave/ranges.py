@@ -158,7 +158,7 @@ class Piece:
         return self.batches_of(request, page_size)
 
     def batches_of(self, request: Request, page_size: int = PAGE_SIZE) -> Iterator[pyarrow.RecordBatch]:
-        """The records, as an adapter wants them. Of a local file they are read in place, in batches of about 1 MiB."""
+        """The records, as an adapter wants them. Of a local file they are read in place, in batches of ``request.read_size``."""
         source = self.source
         if not is_local(source.path) or source.is_gzip or self.format.preamble > 0 or page_size < _BATCH_SIZE:
             for page in self.pages(page_size):

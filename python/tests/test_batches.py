@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import itertools
 import os
 import random
 import threading
@@ -210,7 +211,8 @@ def test_a_file_of_many_pages(tmp_path: Path) -> None:
         out.writelines(f'{number},"a note\nof two lines, and a ""quote"""\n' for number in range(count))
     assert path.stat().st_size > 2 * ranges.PAGE_SIZE
     [piece] = ranges.plan(path, pieces=1).pieces
-    for batches in (piece.batches(["id"], {"id": int}), cleave.open(path).batches(["id"], {"id": int})):
+    for source in (piece, cleave.open(path, threads=1), cleave.open(path, threads=3)):
+        batches = source.batches(["id"], {"id": int})
         assert pyarrow.Table.from_batches(batches).column(0).to_pylist() == list(range(count))
 
 
@@ -252,11 +254,12 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
         list(batches)
 
 
+@pytest.mark.parametrize("gap", [1, 5, 100, 200_000])
 @pytest.mark.parametrize("threads", [1, 4])
-def test_the_first_error_is_raised(tmp_path: Path, threads: int) -> None:
+def test_the_first_error_is_raised(tmp_path: Path, threads: int, gap: int) -> None:
     path = tmp_path / "in.csv"
     rows = [b"%d,x\n" % number for number in range(1_000_000)]
-    for record, fault in ((200_000, b"one,x\n"), (400_000, b"1\n"), (900_000, b"two,x\n")):
+    for record, fault in ((600_000, b"one,x\n"), (600_000 + gap, b"1\n"), (900_000, b"two,x\n")):
         rows[record - 1] = fault
     path.write_bytes(b"a,b\n" + b"".join(rows))
     count = 0
@@ -264,7 +267,17 @@ def test_the_first_error_is_raised(tmp_path: Path, threads: int) -> None:
         for batch in cleave.open(path, threads=threads).batches(schema={"a": int}):
             assert batch.column(0).to_pylist() == list(range(count, count + batch.num_rows))
             count += batch.num_rows
-    assert raised.value.record == 200_000 > count > 0
+    assert raised.value.record == 600_000 > count > 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_first_of_several_faults(threads: int) -> None:
+    faults = (b"one,x\n", b"1\n", b"1,2,3\n", b"2,caf\xe9\n")
+    for rows in itertools.permutations(faults, 3):
+        file = cleave.open(b"a,b\n\n1,x\n" + b"".join(rows), delimiter=",", threads=threads)
+        with pytest.raises(cleave.InputError) as raised:
+            list(file.batches(schema={"a": int}))
+        assert raised.value.record == 3
 
 
 def test_batches_that_are_not_read_to_the_end(tmp_path: Path) -> None:
