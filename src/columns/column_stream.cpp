@@ -121,7 +121,6 @@ std::vector<std::size_t> wanted_columns(const ColumnStreamOptions& options, std:
     std::vector<std::size_t> columns;
     if (options.columns) {
         columns = *options.columns;
-        if (columns.empty()) throw ArgumentError("columns: no column was asked for");
     } else {
         for (std::size_t i = 0; i < fields; ++i) columns.push_back(i);
     }
@@ -179,7 +178,7 @@ struct ColumnStream::State {
     std::size_t threads;
     std::shared_ptr<MemoryManager> memory;
     std::size_t fields = 0;            // how many fields the records of the input have
-    std::size_t rewritten_fields = 0;  // how many fields the records have after the rules
+    std::size_t rewritten_fields = 0;  // how many fields the records have after the rules; 0 if none is laid out
     std::optional<Stage> stage;        // set only if there are rules
     std::vector<ArrowColumn> columns;  // the columns to lay out
     std::vector<std::string> names;
@@ -269,7 +268,7 @@ void ColumnStream::State::take_rules(const InputHead& head, const std::vector<st
         std::ignore = Stage(judged, dialect, head.sample, options.has_header, options.keys.get());
     }
     rules.is_delimiter_given = rules.is_header_given = true;
-    rules.select = RuleText{list_of(wanted), "columns"};
+    if (!wanted.empty()) rules.select = RuleText{list_of(wanted), "columns"};
     stage.emplace(rules, dialect, head.sample, options.has_header, options.keys.get());
     rewritten_fields = wanted.size();
     check.emplace(*input, BatchCheck::Reads::kFile);
@@ -356,7 +355,7 @@ void ColumnStream::State::read() {
         loop.emplace(input->blob(), BlobRange{begin.offset, size}, begin.record, dialect, kernel, BatchAccess::kFile,
                      batches, check ? &*check : nullptr, read_before);
     }
-    if (!columns.empty()) loop->run(static_cast<unsigned>(threads), [this] { return Page(*this); });
+    if (fields > 0) loop->run(static_cast<unsigned>(threads), [this] { return Page(*this); });
     loop->finish();
     input->throw_if_changed();
     const std::optional<Place> open = loop->open_quote();

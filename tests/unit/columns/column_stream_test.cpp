@@ -124,6 +124,42 @@ TEST(ColumnStream, HasTheValuesOfAllRecordsInOrder) {
     EXPECT_EQ(rows_of(stream), expected);
 }
 
+// How many rows the stream has, whose batches must have no columns.
+std::uint64_t bare_rows_of(ColumnStream stream) {
+    EXPECT_TRUE(stream.names().empty());
+    std::uint64_t rows = 0;
+    ArrowArray array{};
+    while (stream.next(&array)) {
+        EXPECT_EQ(array.n_children, 0);
+        EXPECT_GT(array.length, 0);
+        rows += static_cast<std::uint64_t>(array.length);
+        array.release(&array);
+    }
+    return rows;
+}
+
+TEST(ColumnStream, CanDeliverNoColumns) {
+    ColumnStreamOptions options;
+    options.columns.emplace();
+    options.page_size = 100;
+    const std::string text = sample(500);
+    options.rules.is_delimiter_given = options.rules.is_header_given = true;
+    for (const bool has_rules : {false, true}) {
+        if (has_rules) options.rules.rules.push_back({"#1: fixed(gone)", "test"});
+        const auto rows = [&](const std::string& input) {
+            return bare_rows_of(ColumnStream(memory(input), Dialect(), options, by(2)));
+        };
+        EXPECT_EQ(rows(text), 500U);
+        EXPECT_EQ(rows(text.substr(0, text.size() - 1)), 500U);
+        EXPECT_EQ(rows(""), 0U);
+        EXPECT_EQ(rows("a,b\n"), 0U);
+        EXPECT_EQ(rows("a,b\n1,2"), 1U);
+        EXPECT_EQ(rows("a,b\n\n1,2\n\n"), 3U);
+        EXPECT_EQ(rows("a\n\n1\n\n"), 3U);
+        EXPECT_THROW(rows("a,b\n1,2\n3\n"), InputError);
+    }
+}
+
 TEST(ColumnStream, ReadsARange) {
     const std::string text = sample(500);
     const std::string rest = text.substr(text.find("\n250,") + 1);
@@ -585,7 +621,6 @@ TEST(ColumnStream, RefusesBadArguments) {
     };
     refused([](auto& options) { options.columns = std::vector<std::size_t>{2}; });
     refused([](auto& options) { options.columns = std::vector<std::size_t>{1, 1}; });
-    refused([](auto& options) { options.columns = std::vector<std::size_t>{}; });
     refused([](auto& options) { options.page_size = 0; });
     refused([](auto& options) { options.page_size = kMaxBlockSize + 1; });
     refused([](auto& options) { options.rules.select = RuleText{"a", "test"}; });
