@@ -24,6 +24,7 @@ class DeviceChoice;
 class FirstStarts;
 class IndexFile;
 class MemoryManager;
+class RecordIndex;
 struct BlockReport;
 class Walker;
 
@@ -44,6 +45,9 @@ struct Execution {
     // The input's index, see index_file.h, which index_records() and its callers read instead of scanning; nullptr:
     // none.
     std::shared_ptr<const IndexFile> index = nullptr;
+    // What index_records() returned for the same input and dialect before. It then returns a copy instead of scanning,
+    // but still notices a change of the input. Needed only during the call. nullptr: nothing.
+    const RecordIndex* known = nullptr;
 
     // `threads`, or usable_cores() if that is 0.
     unsigned thread_count() const noexcept { return threads > 0 ? threads : usable_cores(); }
@@ -192,11 +196,12 @@ private:
     bool is_read_ = false;  // from a file
 };
 
-// Indexes the records of a blob, or reads Execution::index. The index shares the bytes of the input with it, so it may
+// Indexes the records of a blob, reads Execution::index, or copies Execution::known. The index shares the bytes of the input with it, so it may
 // live longer, but not longer than the input's Cancellation. An incomplete last record of a snapshot is left out of the
 // index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws what RecordIndex and
 // rescan_if_touched() throw; with Execution::index, InputChangedError if it belongs to a different file or dialect, and
-// IndexError if it could not be read; and ArgumentError for a stream.
+// IndexError if it could not be read; and ArgumentError for a stream, and with Execution::known for another input or
+// dialect.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution = {});
 
 // Throws what Input::throw_if_changed() throws. If only the time of the last status change is new, scans again, and

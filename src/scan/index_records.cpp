@@ -91,6 +91,15 @@ std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancella
 
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution) {
     const std::shared_ptr<const Blob> blob = RecordIndex::blob_of(input);
+    if (execution.known != nullptr && !input.is_snapshot()) {
+        RecordIndex index = *execution.known;
+        if (index.blob_ != blob || index.dialect() != dialect) {
+            throw ArgumentError("scan: the known records are those of another input or dialect");
+        }
+        index.cancellation_ = input.cancellation();
+        rescan_if_touched(input, index, dialect, execution);
+        return index;
+    }
     if (execution.index != nullptr && !input.is_snapshot()) {
         RecordIndex index(*execution.index, blob, dialect, execution);
         index.cancellation_ = input.cancellation();

@@ -317,6 +317,28 @@ TEST(Contract, AnIndexOfAnotherInputIsNotUsed) {
     EXPECT_THROW(index_records(file, dialect, execution), ArgumentError);
 }
 
+TEST(Contract, KnownRecordsAreNotScannedAgain) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", kText);
+    Input file = Input::open(path);
+    Input other = Input::open(path);
+    Meter meter;
+    Execution execution;
+    execution.meter = &meter;
+    const RecordIndex known = index_records(file, {}, execution);
+    EXPECT_EQ(meter.scanned, kText.size());
+    meter.reset();
+    execution.known = &known;
+    EXPECT_TRUE(index_records(file, {}, execution).has_same_records(known));
+    EXPECT_EQ(meter.scanned, 0U);
+    expect_refused("another input", [&] { (void)index_records(other, {}, execution); });
+    Dialect anywhere;
+    anywhere.quoting = Quoting::kAnywhere;
+    expect_refused("dialect", [&] { (void)index_records(file, anywhere, execution); });
+    directory.write("in.csv", kText + "5,6\n");
+    EXPECT_THROW(index_records(file, {}, execution), InputChangedError);
+}
+
 TEST(Contract, APolicyThatNeedsTheWholeInputIsRefusedByStreams) {
     Pipe pipe(kText, {64});
     Input input = Input::open(pipe.path());
