@@ -249,8 +249,8 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
     ) -> list[str]:
         """Writes these pieces to files, each with the header, and returns their paths in order.
 
-        As ``File.write``, which has more options. Searches for the records again, unless the file has an index, and
-        raises ``InputChangedError`` if the file has changed.
+        Like ``File.write``, which has more options. The records are not searched for again, except by a process that
+        received the pieces from another one. Raises ``InputChangedError`` if the file has changed.
         """
         return self._file._write(
             folder, self._limits, "repeat", None, [], None, name, compress, manifest, replace, progress

@@ -274,10 +274,10 @@ std::uint64_t File::size() {
     return size;
 }
 
-const Findings& File::findings() {
-    const Findings* findings = nullptr;
-    run([&] { findings = &index().findings(); });
-    return *findings;
+Findings File::findings() {
+    Findings findings;
+    run([&] { findings = index().findings(); });
+    return findings;
 }
 
 std::uint64_t File::header_size() {

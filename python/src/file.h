@@ -89,7 +89,7 @@ public:
     bool is_gzip_by_index();
     std::uint64_t size();
     // The findings for all records.
-    const Findings& findings();
+    Findings findings();
     // How many bytes come before the first data record, including the header if there is one.
     std::uint64_t header_size();
     Examination examine(std::uint64_t max_listed);

@@ -283,7 +283,7 @@ NB_MODULE(_native, module) {
         .def(
             "records",
             [](File& self, bool has_header) {
-                const Findings& findings = self.findings();
+                const Findings findings = self.findings();
                 return findings.records - findings.records_before_data(has_header);
             },
             "has_header"_a)

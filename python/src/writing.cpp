@@ -22,13 +22,15 @@ namespace {
 // Tells a Python function how far a job is, at most ten times a second, and asks it for its consent at the end.
 class Progress final : public Watch, public JobObserver {
 public:
-    explicit Progress(nb::object function) : function_(std::move(function)) {}
+    // `warning` is issued before the pieces appear, because a filter may make an exception of it.
+    Progress(nb::object function, std::string& warning) : function_(std::move(function)), warning_(warning) {}
 
     Meter& meter() { return meter_; }
     const std::vector<std::string>& paths() const { return paths_; }
 
-    // Before the job: what it reads.
-    void begin(const Input& input) {
+    // Before the job: what it reads, and whether its records are known.
+    void begin(const Input& input, bool is_scanned) {
+        reads_ = is_scanned ? 1 : 2;
         if (input.is_stream()) {
             file_size_ = input.identity().mtime_ns != 0 ? input.identity().size : 0;
         } else {
@@ -47,6 +49,7 @@ public:
 
     void consent() override {
         if (!function_.is_none()) tell(std::max({most_, done(), total()}));
+        if (const std::string warning = std::exchange(warning_, {}); !warning.empty()) warn(warning);
         for (const std::string& path : older_pieces_) {
             warn(path + ": may be a piece of an earlier run, with values that the rules change");
         }
@@ -67,15 +70,15 @@ public:
 private:
     static constexpr std::chrono::milliseconds kPeriod{100};
 
-    // A stream is read once, as it is in its file; a blob is read, and then written.
+    // A stream is read once, as it is in its file; a blob is read, unless its records are known, and then written.
     std::uint64_t done() const {
         if (!is_blob_) return meter_.scanned;
         const std::uint64_t size = size_;
-        return file_size_ + std::min<std::uint64_t>(meter_.scanned, size) +
-               std::min<std::uint64_t>(meter_.written, size);
+        const std::uint64_t scanned = reads_ == 2 ? std::min<std::uint64_t>(meter_.scanned, size) : 0;
+        return file_size_ + scanned + std::min<std::uint64_t>(meter_.written, size);
     }
     // 0 if it is not known.
-    std::uint64_t total() const { return is_blob_ ? file_size_ + (2 * size_) : file_size_; }
+    std::uint64_t total() const { return file_size_ + (is_blob_ ? reads_ * size_ : 0); }
 
     void tell(std::uint64_t done) const {
         const std::uint64_t all = total();
@@ -84,10 +87,12 @@ private:
     }
 
     nb::object function_;
+    std::string& warning_;
     Meter meter_;
     std::atomic<std::uint64_t> size_{0};  // of the blob
     std::atomic<bool> is_blob_{false};
-    std::uint64_t file_size_ = 0;  // of what was a stream
+    std::atomic<std::uint64_t> file_size_{0};  // of what was a stream
+    std::atomic<std::uint64_t> reads_{2};      // how often the bytes of a blob are read
     std::uint64_t most_ = 0;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
     std::vector<std::string> paths_;
@@ -117,7 +122,7 @@ std::shared_ptr<Input> File::input_for_job(const Writing& writing, Meter& meter)
 }
 
 std::vector<std::string> File::write(const Writing& writing, nb::object progress) {
-    Progress watch(std::move(progress));
+    Progress watch(std::move(progress), warning_);
     Job job;
     job.dialect = settled_options(sniffed_.dialect);
     job.policy = writing.policy;
@@ -134,10 +139,15 @@ std::vector<std::string> File::write(const Writing& writing, nb::object progress
         [&] {
             const std::shared_ptr<Input> input = input_for_job(writing, watch.meter());
             watch.meter().reset();
-            watch.begin(*input);
             job.execution = execution();
             job.execution.meter = &watch.meter();
-            if (!rules.is_empty()) job.execution.index = nullptr;
+            if (!rules.is_empty()) {
+                job.execution.index = nullptr;
+            } else if (index_ && input == input_) {
+                job.execution.known = &*index_;
+                job.passes = Passes::kTwo;
+            }
+            watch.begin(*input, job.execution.known != nullptr);
             is_read_ = input == input_ && input->is_stream();
             cleave::run_job(*input, job, watch);
         },

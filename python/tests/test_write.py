@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,49 @@ def test_progress(source: str) -> None:
         taken(Path("out"))
 
 
+def test_known_records_are_not_searched_again(source: str) -> None:
+    size = os.path.getsize(source)
+    expected = by_command(source, "--mkdir", "-o", "out/{stem}.{i}{ext}", "-n", "7")
+    values = by_command(source, "--mkdir", "-o", "out/{stem}.{value}{ext}", "--by", "last")
+    packed = gzip.compress(Path(source).read_bytes())
+    for opened in (source, packed):
+        f = cleave.open(opened)
+        pieces, by_value = f.split(n=7), f.split(by="last")
+        for content, write in (
+            (expected, partial(pieces.write, name="{i}")),
+            (expected, partial(f.write, n=7, name="{i}")),
+            (values, partial(by_value.write, name="{value}")),
+        ):
+            calls: list[tuple[int, int | None]] = []
+            write("out", progress=lambda done, total: calls.append((done, total)))
+            assert calls[-1] == (size, size)
+            assert sorted(taken(Path("out")).values()) == sorted(content.values())
+        f.write("out", n=7, redact={"id": "null"}, progress=lambda done, total: calls.append((done, total)))
+        assert calls[-1] == (2 * size, 2 * size)  # rules see what a scan finds
+        taken(Path("out"))
+    f = cleave.open(source)
+    pieces = f.split(n=7)
+    with open(source, "ab") as file:
+        file.write(b"1,2,3,4\n")
+    with pytest.raises(cleave.InputChangedError):
+        pieces.write("out")
+    assert not Path("out").exists()
+
+
+def test_a_warning_that_is_an_error_undoes_everything(source: str) -> None:
+    cleave.open(source).index()
+    with open(source, "ab") as file:
+        file.write(b"1,2,3,4\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f = cleave.open(source)
+        with pytest.raises(cleave.CleaveWarning, match="the file has changed"):
+            f.write("out", n=2)
+        assert not Path("out").exists()
+    with pytest.warns(cleave.CleaveWarning, match="the file has changed"):
+        assert len(cleave.open(source).write("out", n=2)) == 2
+
+
 class Stop(Exception):
     pass
 
@@ -277,8 +322,8 @@ def test_what_is_taken_stays(source: str) -> None:
         ({"n": 2, "manifest": "out/"}, "manifest: "),
         ({"n": 2, "header": "none"}, "header: "),
         ({"n": 2, "select": []}, "select: no column"),
-        ({"n": 2, "select": ["no"]}, "'no' is no column"),
-        ({"n": 2, "redact": {"no": "null"}}, "'no' is no column"),
+        ({"n": 2, "select": ["no"]}, "there is no column 'no'"),
+        ({"n": 2, "redact": {"no": "null"}}, "there is no column 'no'"),
         ({"n": 2, "redact": {"id": "no-such"}}, "no-such"),
     ],
     ids=str,
