@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import overload
@@ -77,6 +78,44 @@ def path(name: str, value: object) -> str:
     return str(found)
 
 
+_URL = re.compile("[A-Za-z][A-Za-z0-9+._:-]*://")
+_FILE_URL = re.compile("file:(?://(?:localhost)?|(?!//))(/.*)", re.IGNORECASE | re.DOTALL)
+
+
+def is_remote(text: str) -> bool:
+    """Whether it is a URL that is opened through fsspec, and not the path of a file, or ``file:/PATH``."""
+    return _URL.match(text) is not None and not text[:6].lower() == "file:/"
+
+
+def local_path(name: str, text: str) -> str:
+    """The path that is given as a path, or as ``file:///PATH``, ``file://localhost/PATH`` or ``file:/PATH``, where bytes
+    can be % codes."""
+    if text[:6].lower() != "file:/":
+        return path(name, text)
+    from urllib.parse import unquote  # rarely needed and slow to import
+
+    return path(name, unquote(_path_in(name, text, "?#"), errors="surrogateescape"))
+
+
+def local_pattern(name: str, text: str) -> str:
+    """The same for a pattern. Bytes that are % codes stand for themselves."""
+    if text[:6].lower() != "file:/":
+        return path(name, text)
+    from glob import escape
+    from urllib.parse import unquote
+
+    found = _path_in(name, text, "#")
+    codes = re.compile("(?:%[0-9A-Fa-f]{2})+")
+    return path(name, codes.sub(lambda match: escape(unquote(match[0], errors="surrogateescape")), found))
+
+
+def _path_in(name: str, url: str, reserved: str) -> str:
+    found = _FILE_URL.fullmatch(url)
+    if found is None or any(letter in found[1] for letter in reserved):
+        raise UsageError(f"{name}: {url}: a file on this machine is file:///PATH, with % codes for '?', '#' and '%'")
+    return found[1]
+
+
 def mapping(name: str, value: object) -> Mapping[object, object]:
     """A mapping, such as a dict; None stands for an empty one."""
     if value is None:
@@ -107,6 +146,21 @@ def column(name: str, value: object) -> str | int:
     if not 0 <= whole < 1 << 64:
         raise UsageError(f"{name}: there is no column {whole}")
     return whole
+
+
+def number_of(value: object, names: Sequence[str]) -> int:
+    """The number, from 0, of the column that a name or a number stands for, if the columns have these names."""
+    wanted = column("a column", value)
+    if isinstance(wanted, int) and wanted < len(names):
+        return wanted
+    some = ", ".join(repr(name[:40]) for name in names[:20]) + (", ..." if len(names) > 20 else "")
+    known = f"the columns are {some}" if names else "the input has no columns"
+    found = [] if isinstance(wanted, int) else [number for number, name in enumerate(names) if name == wanted]
+    if not found:
+        raise UsageError(f"there is no column {wanted!r}; {known}")
+    if len(found) > 1:
+        raise UsageError(f"there are several columns {wanted!r}: give a number, from 0; {known}")
+    return found[0]
 
 
 def parts(weights: Mapping[object, object]) -> list[tuple[str, int]]:

@@ -18,6 +18,7 @@ To find the first value that a cast refuses, halves of the column are tried: log
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import re
@@ -31,6 +32,7 @@ import pyarrow
 import pyarrow.compute
 
 from . import _arguments
+from ._arguments import number_of as number_of
 from ._errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -140,20 +142,6 @@ def _items(schema: Schema | None) -> list[tuple[str | int, ColumnType]]:
     return list(schema.items())
 
 
-def number_of(column: object, names: Sequence[str]) -> int:
-    """The number of a column, from 0. Raises UsageError and TypeError."""
-    given = _arguments.column("a column", column)
-    if isinstance(given, int):
-        if given >= len(names):
-            raise UsageError(f"there is no column {given}")
-        return given
-    if names.count(given) != 1:
-        what = "is several columns: give a number, from 0" if given in names else "is no column"
-        some = ", ".join(repr(name[:40]) for name in names[:20]) + (", ..." if len(names) > 20 else "")
-        raise UsageError(f"{given!r} {what}; the columns are {some}")
-    return names.index(given)
-
-
 def type_of(column: str | int, kind: ColumnType) -> pyarrow.DataType:
     """The Arrow type that is meant. Raises UsageError."""
     found: pyarrow.DataType | None = None
@@ -197,9 +185,11 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
     # `missing_is_null` tells an empty record from an empty value.
     is_loose = request.missing_is_null or (request.width == 1 and not request.keeps_empty)
     mark = 0 if is_loose or not request.columns else request.columns[0]
-    columns = request.columns if mark in request.columns else (*request.columns, mark)
+    is_extra = mark not in request.columns  # then it may be any bytes, and so are all columns until they are cast
+    columns = (*request.columns, mark) if is_extra else request.columns
     if request.width == 1 and not request.missing_is_null and not request.keeps_empty:
-        for _ in _strings(file, columns, request, False, span):  # refuses records with more fields
+        _ = file.size  # copies what can be read only once
+        for _batch in _strings(file, (), request, False, span):  # refuses records with more fields
             pass
 
     def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, Unfit | None]:
@@ -208,13 +198,13 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
         rows = batch if present is None or present.false_count == 0 else batch.filter(present)
         rows = rows.select(range(len(request.columns)))
         try:
-            return _typed(rows, request), batch.num_rows, None
+            return _typed(_as_text(rows, request) if is_extra else rows, request), batch.num_rows, None
         except Unfit as unfit:
             row = unfit.row if present is None else _index_of(present, unfit.row)
             return rows, batch.num_rows, Unfit(row, unfit.message)
 
     record = span[2] if span else 0
-    for batch, records, unfit in ahead(typed, _strings(file, columns, request, is_loose, span), file._threads):
+    for batch, records, unfit in ahead(typed, _strings(file, columns, request, is_loose, span, is_extra), file._threads):
         if unfit is not None:
             where = record + unfit.row
             raise InputError(unfit.message, _start_of(file, where), where + 1)
@@ -255,7 +245,12 @@ def ahead(function: Callable[[_In], _Out], items: Iterable[_In], threads: int) -
 
 
 def _strings(
-    file: File, columns: Sequence[int], request: Request, missing_is_null: bool, span: list[int] | None
+    file: File,
+    columns: Sequence[int],
+    request: Request,
+    missing_is_null: bool,
+    span: list[int] | None,
+    binary: bool = False,
 ) -> Iterator[pyarrow.RecordBatch]:
     """The columns as strings. If a record is at fault, those before it are delivered before the error is raised, however
     many a batch has, so that an error in their values comes first."""
@@ -263,7 +258,7 @@ def _strings(
     left = request.most_rows
     record = span[2] if span else 0
     try:
-        stream = file._select(tuple(columns), None, None, request.keeps_empty, missing_is_null, False, size, span)
+        stream = file._select(tuple(columns), None, None, request.keeps_empty, missing_is_null, binary, size, span)
         for batch in pyarrow.RecordBatchReader.from_stream(stream):
             record += batch.num_rows
             yield batch if left is None else batch.slice(0, left)
@@ -275,9 +270,10 @@ def _strings(
     except pyarrow.ArrowException as error:
         fault = _as_input_error(file, error)
     if isinstance(fault, InputError) and fault.record and fault.record - 1 > record:
-        start = _start_of(file, record)
-        before = [start, _start_of(file, fault.record - 1) - start, record]
-        for batch in _strings(file, columns, replace(request, most_rows=left), missing_is_null, before):
+        start, end = _start_of(file, record), _start_of(file, fault.record - 1)
+        before = None if start is None or end is None else [start, end - start, record]
+        shorter = replace(request, most_rows=left)
+        for batch in _strings(file, columns, shorter, missing_is_null, before, binary) if before else ():
             yield batch
             left = None if left is None else left - batch.num_rows
     if left != 0:
@@ -286,7 +282,8 @@ def _strings(
 
 def _as_input_error(file: File, error: Exception) -> Exception:
     """The exception behind one that passed through Arrow, which keeps only its message."""
-    _ = file.size  # raises InputChangedError if that is the reason
+    with contextlib.suppress(UsageError):  # of a stream that has been read, and of a closed file
+        _ = file.size  # raises InputChangedError if that is the reason
     message = str(error)
     place = _PLACE.search(message)
     if place is None:
@@ -297,11 +294,12 @@ def _as_input_error(file: File, error: Exception) -> Exception:
     )
 
 
-def _start_of(file: File, record: int) -> int:
-    """Where a record starts, counted from 0."""
-    if record == 0:
-        return int(file.split(n=1).starts[0])
-    return int(file.split(records=record).starts[1])
+def _start_of(file: File, record: int) -> int | None:
+    """Where a record starts, counted from 0; None if the file can no longer be read, because it is a stream or closed."""
+    try:
+        return int(file.split(n=1).starts[0] if record == 0 else file.split(records=record).starts[1])
+    except UsageError:
+        return None
 
 
 def _index_of(present: pyarrow.BooleanArray, row: int) -> int:
@@ -316,6 +314,15 @@ class Unfit(Exception):
         super().__init__()
         self.row = row
         self.message = message
+
+
+def _as_text(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
+    """The bytes as strings. Raises Unfit."""
+    arrays = [
+        attempted(lambda part: part.cast(pyarrow.string()), column, f"field {number + 1} is not UTF-8")
+        for number, column in zip(request.columns, batch.columns)
+    ]
+    return pyarrow.RecordBatch.from_arrays(arrays, batch.schema.names) if arrays else batch
 
 
 def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:

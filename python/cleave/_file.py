@@ -182,7 +182,8 @@ class File:
 
     @property
     def name(self) -> str:
-        """The path or the URL as it was given, or the name of the file object; ``"memory"`` for bytes."""
+        """The path; the URL of a file that is not on this machine; the name of the file object; or ``"memory"`` for
+        bytes."""
         return self._name
 
     @property
@@ -358,7 +359,8 @@ class File:
         if native.is_json_lines():
             text = ",".join(_arguments.text("by", path) for path in columns)
         else:
-            text = ",".join(_as_rule(*column) for column in zip(columns, self._numbers_of(columns)))
+            numbered = zip(columns, self._numbers_of(columns))
+            text = ",".join(_as_rule(column if self._has_header else number, number) for column, number in numbered)
         named = _arguments.parts(weights)
         values = {
             "columns": text,
@@ -502,9 +504,9 @@ class File:
     ) -> Columns:
         """Columns as an Arrow stream, in the given order.
 
-        columns: names in the header, or numbers from 0, or one list of them. ``"*"`` alone means all columns. Naming
-            none, also by an empty list, raises ``UsageError``: it must not select every column by mistake, and a stream
-            without columns cannot say how many rows it has.
+        columns: names, or numbers from 0, or one list of them. ``"*"`` alone means all columns. With none, or an empty
+            list, the batches have rows but no columns. Without a header, the names are ``column_1``, ``column_2`` and
+            so on.
         redact: an operation for each column to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. With it,
             a byte that readers may interpret differently raises ``InputError``. ``suppress`` raises ``RuleError``,
             because it reads a file twice; write the changed file first, with ``cleave cat``.
@@ -533,8 +535,6 @@ class File:
     ) -> Columns:
         is_list = len(columns) == 1 and isinstance(columns[0], Sequence) and not isinstance(columns[0], (str, bytes))
         wanted = _arguments.columns("a column", columns[0] if is_list else columns)
-        if not wanted:
-            raise UsageError('no column is named; "*" stands for all of them')
         has_all = wanted == ["*"]
         if "*" in wanted and not has_all:
             raise UsageError('"*" stands for all columns, so name no others')
@@ -612,26 +612,13 @@ class File:
 
     def _numbers_of(self, columns: Sequence[str | int]) -> list[int]:
         """The numbers of the columns, from 0."""
-        names = self._native.names() if self._has_header and any(isinstance(c, str) for c in columns) else []
-        return [_number_of(column, names, self._has_header) for column in columns]
+        names = self._native.names() if columns else []
+        return [_arguments.number_of(column, names) for column in columns]
 
     def _view(self, start: int, length: int) -> memoryview:
         if self._owner is not None:
             return self._owner[start : start + length]
         return memoryview(self._native.read(start, length))
-
-
-def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
-    if isinstance(column, int):
-        return column
-    if not has_header:
-        raise UsageError(f"there is no header with a column {column!r}: give its number, from 0")
-    found = [number for number, name in enumerate(names) if name == column]
-    if len(found) != 1:
-        what = "is no column" if not found else "are several columns: give a number, from 0"
-        some = ", ".join(repr(name[:40]) for name in names[:20]) + (", ..." if len(names) > 20 else "")
-        raise UsageError(f"{column!r} {what}; the header has {some}")
-    return found[0]
 
 
 def _as_rule(column: str | int, number: int) -> str:

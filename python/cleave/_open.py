@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import os
-import re
 import stat
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -26,7 +25,6 @@ class BinaryFile(Protocol):
 
 
 _COPY_SIZE = 1 << 20
-_URL = re.compile("[A-Za-z][A-Za-z0-9+.:-]*://")
 
 
 def settings_of(
@@ -192,9 +190,10 @@ def reopen(recipe: Recipe) -> File:
 
 
 def _opened(source: object, settings: _native.Settings) -> File:
-    if isinstance(source, str) and _URL.match(source):
-        return _of_url(source, settings)
-    if isinstance(source, (str, os.PathLike)):
+    if isinstance(source, str):
+        remote = _arguments.is_remote(source)
+        return _of_url(source, settings) if remote else _of_path(_arguments.local_path("source", source), settings)
+    if isinstance(source, os.PathLike):
         return _of_path(_arguments.path("source", source), settings)
     if isinstance(source, io.TextIOBase):
         raise TypeError("source: a file object that reads text; open it in binary mode, 'rb'")
@@ -203,7 +202,10 @@ def _opened(source: object, settings: _native.Settings) -> File:
     if _is_buffer(source):
         if isinstance(source, (bytes, bytearray)):
             _refuse_name(source)
-        return _of_bytes(memoryview(cast("Buffer", source)).cast("B"), settings)
+        view = memoryview(cast("Buffer", source))
+        if not view.c_contiguous:
+            raise _arguments.wrong("source", "contiguous bytes", source)
+        return _of_bytes(view.cast("B") if view.nbytes > 0 else memoryview(b""), settings)
     if not callable(getattr(source, "read", None)):
         raise _arguments.wrong("source", "a path, a URL, an object with bytes, or a binary file object", source)
     file = cast(BinaryFile, source)
@@ -243,13 +245,6 @@ def _of_copy(file: BinaryFile, settings: _native.Settings, name: str) -> File:
 
 
 def _of_url(url: str, settings: _native.Settings) -> File:
-    if url[:7].lower() == "file://":
-        from urllib.parse import unquote, urlsplit  # rarely needed and slow to import
-
-        parts = urlsplit(url)
-        if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
-            raise UsageError(f"{url}: a file on this machine is file:///PATH, with % codes for '?', '#' and '%'")
-        return _of_path(_arguments.path("source", unquote(parts.path, errors="surrogateescape")), settings)
     try:
         import fsspec
     except ImportError as error:
@@ -276,12 +271,13 @@ def _is_buffer(source: object) -> bool:
 
 def _path_of(file: BinaryFile) -> str | None:
     """A path that opens the file behind a file object, if the object is a plain file at its start."""
-    # A file object that decompresses has the descriptor of the compressed file, and looks the same.
-    if not isinstance(file, (io.FileIO, io.BufferedReader)):
+    # A file object that decompresses or decrypts has the descriptor of the file that it reads, and looks the same.
+    raw = file.raw if type(file) is io.BufferedReader else file
+    if type(raw) is not io.FileIO:
         return None
     try:
-        descriptor = file.fileno()
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.tell() != 0:
+        descriptor = raw.fileno()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or cast(io.IOBase, file).tell() != 0:
             return None
     except (OSError, ValueError):
         return None

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 HEAD_SIZE = 64 << 10
 """How many bytes are examined to find the dialect."""
 
+_OPTIONS = {
+    *("dialect", "delimiter", "quote", "escape", "escape_scope", "quoting", "terminator", "skip_lines", "comment"),
+}
+
 @dataclass(frozen=True)
 class Format:
     """How to read an input. It is complete: nothing remains to be found from the data."""
@@ -34,11 +38,16 @@ class Format:
         """Finds what the options leave open in the first HEAD_SIZE bytes of the input."""
         if head.startswith((GZIP, b"\x28\xb5\x2f\xfd")):
             raise UsageError(f"{path} is compressed, and ranges of it cannot be read; of a local gzip file with an index, they can")
+        for name in options:
+            if name not in _OPTIONS:
+                raise TypeError(f"{name}: there is no such option for ranges")
         given = {name: value for name, value in options.items() if value is not None}
         name = path.lower().removesuffix(".gz")
         if "delimiter" not in given and "dialect" not in given and name.endswith((".tsv", ".tab")):
             given["delimiter"] = "\t"
         found = cleave.open(head, header=has_header, **given).dialect
+        if found.header == "none":
+            raise UsageError(f"{path}: JSON Lines have no columns, and ranges of them cannot be read")
         for name in ("skip_lines", "comment"):
             given.pop(name, None)
         # Quote and escape are bytes; b"" stands for none. Properties that only a preset can set are left to the preset.

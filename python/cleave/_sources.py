@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import cleave
 
-from . import _native
+from . import _arguments, _native
 from ._errors import InputChangedError, UsageError
 
 GZIP = b"\x1f\x8b"
@@ -33,29 +32,27 @@ def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], opt
     folder stands for its files, but not for those of folders in it, for names that begin with ``.`` or ``_``, and for
     indexes; a URL is one of a folder if it ends in ``/``. Raises FileNotFoundError if nothing is left.
     """
-    given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
-    found = [one for path in given for one in _inputs_of(_path_of(path), options)]
+    given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
+    if not isinstance(given, Iterable):
+        raise _arguments.wrong("paths", "a path or several", paths)
+    found = [one for path in given for one in _inputs_of(_arguments.path("paths", path), options)]
     if not found:
         raise FileNotFoundError(f"there is no file {paths}")
     return found
 
 
-def _path_of(path: str | os.PathLike[str]) -> str:
-    text = os.fspath(path)
-    if not isinstance(text, str):
-        raise TypeError(f"a path: a str, and not {type(text).__name__}; os.fsdecode makes one")
-    return text
-
-
 def _inputs_of(path: str, options: Mapping[str, Any]) -> list[str]:
     if is_local(path):
+        if path == "-":
+            raise UsageError("paths: ranges of standard input cannot be read; ./- is a file with the name -")
+        pattern = _arguments.local_pattern("paths", path)
+        if _is_pattern(path) and not os.path.isdir(path):
+            matches = [one for one in glob.glob(pattern, recursive=True) if os.path.isfile(one) and _is_meant(one, pattern)]
+            return sorted(matches) or [path]
         local = local_path(path)
         if os.path.isdir(local):
             return [os.path.join(local, name) for name in sorted(os.listdir(local)) if _is_input(local, name)]
-        if not _is_pattern(path):
-            return [path]
-        matches = [one for one in glob.glob(local, recursive=True) if os.path.isfile(one) and _is_meant(one, local)]
-        return sorted(matches) or [path]
+        return [path]
     if not _is_pattern(path) and not path.endswith("/"):
         return [path]
     system, inner = _system_of(path, options)
@@ -208,13 +205,12 @@ class Reader:
 
 
 def is_local(path: str) -> bool:
-    return "://" not in path or path.startswith("file:/")
+    return not _arguments.is_remote(path)
 
 
 def local_path(path: str) -> str:
-    """The path of a local file, given as a path, file:///PATH, file://localhost/PATH or, as Hadoop writes it,
-    file:/PATH."""
-    return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
+    """The path of a local file that is given as a path or a URL."""
+    return _arguments.local_path("paths", path)
 
 
 def _is_regular(path: str) -> bool:

@@ -168,7 +168,7 @@ class _Scan:
         """The columns by the names that Polars gives them."""
         found = {name: _Column(number, polars.String, pyarrow.string()) for number, name in enumerate(self._names)}
         for name, (kind, arrow) in self.types.items():
-            found[name] = _Column(_batches.number_of(name, self._names), kind, arrow)
+            found[name] = _Column(_arguments.number_of(name, self._names), kind, arrow)
         open_names = [name for name in found if name not in self.types]
         if open_names and self.examined != 0:
             rows = self._rows(open_names, found, self.examined, None)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import cleave
 
-from . import _native
+from . import _arguments, _native
 from ._errors import InputError, UsageError
 from ._pages import HEAD_SIZE, Format, Page, is_of_text
 from ._sources import Reader, Source, expand, is_local, local_path
@@ -155,7 +155,7 @@ class Piece:
         from . import _batches
 
         request = _batches.Request.of(self.names, columns, schema, nulls, missing_is_null, batch_size)
-        return self.batches_of(request, page_size)
+        return self.batches_of(request, _at_least_1("page_size", page_size))
 
     def batches_of(self, request: Request, page_size: int = PAGE_SIZE) -> Iterator[pyarrow.RecordBatch]:
         """The records, as an adapter wants them. Of a local file they are read in place, in batches of ``request.read_size``."""
@@ -191,8 +191,7 @@ class Piece:
 
     def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
         """The records in order, in pages of roughly ``page_size`` bytes. Each page has at least one record."""
-        if page_size < 1:
-            raise UsageError("page_size: at least 1")
+        _at_least_1("page_size", page_size)
         header_size = len(self.header)
         with self.source.open() as reader:
             start, record = self._find(self.begin, reader)
@@ -257,7 +256,7 @@ class Plan:
             for source, one in zip(sources, about["inputs"]):
                 if "cuts" in one:
                     options = {name: _of_text(name, value) for name, value in one["options"].items()}
-                    form = Format(options, one["has_header"], line_break=one["line_break"].encode())
+                    form = Format(options, one["has_header"], one["preamble"], one["line_break"].encode())
                     cuts = [_cut_of_text(cut) for cut in one["cuts"]]
                     header = one["header"].encode("latin-1")
                     pieces += _pieces(source, form, header, cuts, one["records"], len(pieces))
@@ -273,6 +272,7 @@ def _about(source: Source, pieces: list[Piece]) -> dict[str, Any]:
     if pieces:
         first = pieces[0]
         about["options"] = {name: _text(value) for name, value in first.format.options.items()}
+        about["preamble"] = first.format.preamble
         about["has_header"] = first.format.has_header
         about["line_break"] = first.format.line_break.decode()
         about["header"] = _text(first.header)
@@ -281,12 +281,16 @@ def _about(source: Source, pieces: list[Piece]) -> dict[str, Any]:
     return about
 
 
-def _text(value: str | bytes) -> str:
+def _text(value: Any) -> Any:
+    if isinstance(value, cleave.Dialect):
+        return {name: _text(part) for name, part in value._asdict().items()}
     return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
-def _of_text(name: str, value: str) -> str | bytes:
-    return value.encode("latin-1") if name in ("delimiter", "quote", "escape") else value
+def _of_text(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return cleave.Dialect(**{name: _of_text(name, part) for name, part in value.items()})
+    return value.encode("latin-1") if name in ("delimiter", "quote", "escape") and value is not None else value
 
 
 def _cut_of_text(text: str) -> cleave.Cut:
@@ -385,7 +389,10 @@ def plan(
     """
     if pieces is not None and blocksize is not None:
         raise UsageError("pieces and blocksize cannot be used together")
-    options = dict(storage_options or {})
+    if not callable(map):
+        raise _arguments.wrong("map", "a function", map)
+    _arguments.flag("header", header)
+    options: dict[str, Any] = {**_arguments.mapping("storage_options", storage_options)}  # type: ignore[dict-item]
     with ThreadPoolExecutor(_OPEN_AT_ONCE) as pool:
         sources = list(pool.map(lambda path: Source.of(path, options), expand(paths, options)))
         heads = list(pool.map(_head_of, sources))
@@ -422,17 +429,21 @@ def _head_of(source: Source) -> bytes:
 def _counts(sizes: Sequence[int], pieces: int | None, blocksize: int | None) -> list[int]:
     """How many pieces each input has."""
     if pieces is None:
-        size = BLOCK_SIZE if blocksize is None else blocksize
-        if size < 1:
-            raise UsageError("blocksize: at least 1")
+        size = BLOCK_SIZE if blocksize is None else _at_least_1("blocksize", blocksize)
         counts = [max(1, -(-one // size)) for one in sizes]
     else:
-        if pieces < 1:
-            raise UsageError("pieces: at least 1")
-        counts = [max(1, pieces * one // sum(sizes)) for one in sizes]
+        wanted = _at_least_1("pieces", pieces)
+        counts = [max(1, wanted * one // sum(sizes)) for one in sizes]
     if sum(counts) > MOST_PIECES:
         raise UsageError(f"{sum(counts)} pieces; at most {MOST_PIECES} are possible")
     return counts
+
+
+def _at_least_1(name: str, value: object) -> int:
+    number = _arguments.number(name, value)
+    if number < 1:
+        raise UsageError(f"{name}: at least 1")
+    return number
 
 
 def _plan_of(source: Source, form: Format, count: int, summaries: list[cleave.Summary]) -> Plan:

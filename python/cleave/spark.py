@@ -63,7 +63,7 @@ from pyspark import TaskContext
 from pyspark.sql import types
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from . import _batches, ranges
+from . import _arguments, _batches, ranges
 from ._errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -417,7 +417,7 @@ def _numbers(wanted: Sequence[str], names: Sequence[str], has_header: bool) -> l
         return list(range(len(names)))
     lower = [name.lower() for name in names]
     return [
-        lower.index(name.lower()) if lower.count(name.lower()) == 1 else _batches.number_of(name, names)
+        lower.index(name.lower()) if lower.count(name.lower()) == 1 else _arguments.number_of(name, names)
         for name in wanted
     ]
 
@@ -436,7 +436,7 @@ def _names(plan: ranges.Plan) -> list[str]:
 def _number(options: Mapping[str, str], name: str) -> int | None:
     if name not in options:
         return None
-    if not options[name].isdigit():
+    if not (options[name].isascii() and options[name].isdigit()):
         raise UsageError(f"{name}: a number, and not {options[name]!r}")
     return int(options[name])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import gzip
 import io
 import itertools
 import os
@@ -11,7 +12,7 @@ import random
 import threading
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pytest
 
@@ -219,8 +220,8 @@ def test_a_file_of_many_pages(tmp_path: Path) -> None:
 def test_bad_arguments() -> None:
     file = cleave.open(b"a,b,b\n1,2,3\n")
     for error, message, arguments in (
-        (cleave.UsageError, "'x' is no column; the columns are 'a', 'b', 'b'", {"columns": ["x"]}),
-        (cleave.UsageError, "'b' is several columns", {"columns": ["b"]}),
+        (cleave.UsageError, "there is no column 'x'; the columns are 'a', 'b', 'b'", {"columns": ["x"]}),
+        (cleave.UsageError, "there are several columns 'b'", {"columns": ["b"]}),
         (cleave.UsageError, "there is no column 3", {"columns": [3]}),
         (cleave.UsageError, "there is no column -1", {"columns": [-1]}),
         (cleave.UsageError, "the same column twice", {"columns": ["a", 0]}),
@@ -229,7 +230,7 @@ def test_bad_arguments() -> None:
         (TypeError, "nulls: a list", {"nulls": "NA"}),
         (TypeError, "nulls: a str", {"nulls": [1]}),
         (TypeError, "schema: a dict", {"schema": ["int"]}),
-        (cleave.UsageError, "'x' is no column", {"schema": {"x": int}}),
+        (cleave.UsageError, "there is no column 'x'", {"schema": {"x": int}}),
         (cleave.UsageError, "int99 is not a type", {"schema": {"a": "int99"}}),
         (cleave.UsageError, "list is not a type", {"schema": {"a": list}}),
         (cleave.UsageError, "is not a type", {"schema": {"a": pyarrow.list_(pyarrow.int8())}}),
@@ -242,6 +243,47 @@ def test_bad_arguments() -> None:
         list(ranges.plan(__file__).pieces[0].batches(page_size=0))
     schema = pyarrow.schema([("a", pyarrow.int8())])
     assert delivered(file.batches([1, 0], schema)) == [("2", 1)]
+
+
+def test_streams(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv.gz"
+
+    def streams(data: bytes) -> Iterator[Any]:
+        path.write_bytes(gzip.compress(data))
+        yield path
+        yield path.open("rb")
+        reader, writer = os.pipe()
+        os.write(writer, data)
+        os.close(writer)
+        yield f"/proc/self/fd/{reader}"
+        os.close(reader)
+
+    for source in streams(b"a,b\n1,x\n\n2,y\n"):
+        assert delivered(cleave.open(source).batches(schema={"a": int})) == [(1, "x"), (2, "y")]
+    for source in streams(b"a\n1\n\n2\n"):
+        assert delivered(cleave.open(source, delimiter=",").batches(schema={"a": int})) == [(1,), (2,)]
+    for fault, message in ((b"3,4", "2 fields, not 1"), (b"x", "column 'a' is not of type int64")):
+        for source in streams(b"a\n1\n\n" + fault):
+            with pytest.raises(cleave.InputError, match=message) as raised:
+                list(cleave.open(source, delimiter=",").batches(schema={"a": int}))
+            assert raised.value.record == 3
+    for fault, message in ((b"3", "1 fields, not 2"), (b"x,3", "column 'a' is not of type int64")):
+        for source in streams(b"a,b\n1,2\n\n" + fault):
+            with pytest.raises(cleave.InputError, match=message) as raised:
+                list(cleave.open(source).batches(schema={"a": int}))
+            assert raised.value.record == 3
+
+
+def test_only_what_is_delivered_must_be_text() -> None:
+    file = cleave.open(b"a,b\n\xff,1\n\xff\n\n2,\xff\n")
+    assert sum(batch.num_rows for batch in file.batches([], missing_is_null=True)) == 3
+    with pytest.raises(cleave.InputError, match="field 2 is not UTF-8") as raised:
+        list(file.batches(["b"], missing_is_null=True))
+    assert (raised.value.byte, raised.value.record) == (11, 4)
+    with pytest.raises(cleave.InputError, match="field 1 is not UTF-8"):
+        list(file.batches(["b", "a"], missing_is_null=True))
+    file = cleave.open(b"a,b\n\xff,1\n\xff\n\n2,\xc3\xa9\n")
+    assert delivered(file.batches(["b"], missing_is_null=True)) == [("1",), (None,), ("\u00e9",)]
 
 
 def test_a_file_that_changes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gc
+import gzip
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from conftest import HEADER, make_csv, rows_of
 
 import cleave
+import cleave.ranges
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -39,12 +41,9 @@ def test_no_column_is_not_all_columns() -> None:
     f = cleave.open(b"a,b\n1,2\n")
     wanted: list[str] = []
     for use in (f.select, f.split(n=1)[0].select):
-        with pytest.raises(cleave.UsageError, match="no column is named"):
-            use(*wanted)
-        with pytest.raises(cleave.UsageError, match="no column is named"):
-            use(redact={"a": "null"})
-        with pytest.raises(cleave.UsageError, match="no column is named"):
-            use([])
+        for columns in (use(*wanted), use([]), use([], redact={"a": "null"})):
+            assert columns.names == []
+            assert (table(columns).num_columns, table(columns).num_rows) == (0, 1)
         assert use(["b", "a"]).names == use("b", "a").names == ["b", "a"]
         for wrong in (True, [True], ["a", False], b"a", [["a"]], 1.0):
             with pytest.raises((TypeError, cleave.UsageError), match="^a column: "):
@@ -56,6 +55,55 @@ def test_no_column_is_not_all_columns() -> None:
                 use(*beside)
         assert use("*").names == ["a", "b"]
         assert table(use("*", redact={"a": "null"})).to_pylist() == [{"a": "", "b": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("data", "rows", "empty"),
+    [
+        (b"", 0, 0),
+        (b"a,b\n", 0, 0),
+        (b"a,b\n1,2\n", 1, 0),
+        (b"a,b\n1,2\n3,4", 2, 0),
+        (b"\na,b\n\n1,2\n\n\n", 4, 3),
+        (b"a\n\n1\n\n", 3, 2),
+        (b"a,b\n\xff,2\n", 1, 0),
+        (b"a,b\n" + b'1,"x\ny"\n\n' * 200_000, 400_000, 200_000),
+    ],
+)
+def test_rows_without_columns(tmp_path: Path, data: bytes, rows: int, empty: int) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(data)
+    packed = tmp_path / "in.csv.gz"
+    packed.write_bytes(gzip.compress(data, 1))
+    assert table(cleave.open(packed, delimiter=",").select([])).num_rows == rows
+    for source in (path, packed, data):
+        f = cleave.open(source, delimiter=",")
+        assert f.size == len(data)
+        for columns in (f.select([]), f.select([], missing_is_null=True), f.select([], page_size=1000)):
+            batches = list(pyarrow.RecordBatchReader.from_stream(columns))
+            assert sum(batch.num_rows for batch in batches) == rows == f.records
+            assert all(batch.num_columns == 0 and batch.num_rows > 0 for batch in batches)
+        pieces = f.split(n=3)
+        assert [table(piece.select([])).num_rows for piece in pieces] == list(pieces.records)
+        assert sum(batch.num_rows for batch in f.batches([])) == rows - empty
+        assert sum(batch.num_rows for piece in pieces for batch in piece.batches([])) == rows - empty
+    plan = cleave.ranges.plan(path, pieces=2, delimiter=",") if b"\xff" not in data else None
+    if plan is not None:
+        for page_size in (5_000, cleave.ranges.PAGE_SIZE):
+            batches = [batch for piece in plan.pieces for batch in piece.batches([], page_size=page_size)]
+            assert sum(batch.num_rows for batch in batches) == rows - empty
+            assert all(batch.num_columns == 0 for batch in batches)
+
+
+def test_without_columns_the_same_records_are_wrong() -> None:
+    for data, message in ((b"a,b\n1,2\n3\n", "1 fields, not 2"), (b"a,b\n1,2,3\n", "3 fields, not 2")):
+        for columns in ([], ["a"]):
+            with pytest.raises(pyarrow.ArrowInvalid, match=message):
+                table(cleave.open(data).select(columns))
+    with pytest.raises(pyarrow.ArrowInvalid, match="quote"):
+        table(cleave.open(b'a,b\n1,x"y\n').select([], redact={"a": "null"}))
+    with pytest.raises(cleave.RuleError):
+        cleave.open(b"a,b\n1,2\n").select([], redact={"a": "nul"})
 
 
 @pytest.mark.parametrize("page_size", [1, 500, 1 << 20])

@@ -249,8 +249,12 @@ def test_wrong_columns() -> None:
     for columns in (["no"], ["b"], [3], [-1], ["a", "a"], ["a", 0]):
         with pytest.raises(cleave.UsageError):
             f.select(*columns)
-    with pytest.raises(cleave.UsageError, match="no header"):
-        cleave.open(b"1,2\n", header=False).select("a")
+    plain = cleave.open(b"1,2\n3,4\n", header=False)
+    assert plain.select("column_2").names == plain.select(1).names == ["column_2"]
+    assert [piece.key for piece in plain.split(by="column_2")] == [("2",), ("4",)]
+    for use in (plain.select, plain.batches, lambda name: plain.split(by=name)):
+        with pytest.raises(cleave.UsageError, match="there is no column 'a'; the columns are 'column_1', 'column_2'$"):
+            use(["a"])
     with pytest.raises(cleave.UsageError):
         f.select("a", page_size=0)
 

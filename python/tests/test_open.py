@@ -64,6 +64,28 @@ def test_urls_of_files(tmp_path: Path, data: bytes) -> None:
         cleave.open(f"file://{tmp_path}/none")
 
 
+class Reversed(io.FileIO):
+    """Reads other bytes than those of its descriptor, as a file object that decrypts does."""
+
+    def readall(self) -> bytes:
+        return super().readall()[::-1]
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self.readall()
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self.readall()
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def test_file_objects_that_change_what_they_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a,b\n1,2\n"[::-1])
+    for source in (Reversed(path), io.BufferedReader(Reversed(path))):
+        assert cleave.open(source).header == ["a", "b"]
+
+
 @pytest.fixture
 def store(data: bytes) -> Iterator[str]:
     fsspec = pytest.importorskip("fsspec")

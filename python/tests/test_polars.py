@@ -58,7 +58,7 @@ def test_types_that_are_given(typed: Path) -> None:
     for wrong in (pl.Categorical, pl.List(pl.Int8), pl.Duration):
         with pytest.raises(cleave.UsageError, match="not a type that text is converted to"):
             scan_csv(typed, schema={"id": wrong})
-    with pytest.raises(cleave.UsageError, match="'ids' is no column"):
+    with pytest.raises(cleave.UsageError, match="there is no column 'ids'"):
         scan_csv(typed, schema={"ids": pl.Int8}).collect()
 
 

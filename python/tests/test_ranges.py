@@ -261,6 +261,81 @@ def test_urls_of_local_files(file: Path, small: bytes, start: str) -> None:
     assert records_of(plan, 1000) == small[small.index(b"\n") + 1 :]
 
 
+@pytest.mark.parametrize("name", ["a b.csv", "50%.csv", "%41.csv", "K\u00f6ln.csv", "a[1].csv", "what?#.csv", b"caf\xe9.csv"])
+@pytest.mark.parametrize("start", ["file://", "file:", "FILE://localhost"])
+def test_codes_in_urls_of_files(tmp_path: Path, small: bytes, name: str | bytes, start: str) -> None:
+    path = tmp_path / os.fsdecode(name)
+    path.write_bytes(small)
+    (tmp_path / "a1.csv").write_bytes(b"x\n")
+    (tmp_path / "A.csv").write_bytes(b"x\n")
+    url = path.as_uri().replace("file://", start)
+    assert cleave.open(url).records == ranges.plan(url).records == ranges.plan([url], pieces=2).records == 300
+    assert ranges.plan(url.replace(".csv", ".c?v")).records == 300
+    piece = ranges.plan(url).pieces[0]
+    assert piece.path == url
+    pytest.importorskip("pyarrow")
+    assert sum(batch.num_rows for batch in pickle.loads(pickle.dumps(piece)).batches(["id"])) == 300
+    for wrong in (f"file://host{path}", f"{url}?x", f"{url}#x", "file://"):
+        with pytest.raises(cleave.UsageError, match="a file on this machine is"):
+            cleave.open(wrong)
+        with pytest.raises((cleave.UsageError, FileNotFoundError)):
+            ranges.plan(wrong)
+
+
+def test_standard_input_has_no_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(cleave.UsageError, match="standard input"):
+        ranges.plan("-")
+    for path in ("./-", ".", tmp_path / "-"):
+        assert [page.data for piece in ranges.plan(path).pieces for page in piece.pages()] == [b"a,b\n1,2\n"]
+
+
+def test_json_lines_have_no_ranges(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'{"a":1}\n{"a":2}\n')
+    for dialect in ("jsonl", cleave.open(path, dialect="jsonl").dialect):
+        for header in (True, False):
+            with pytest.raises(cleave.UsageError, match="JSON Lines"):
+                ranges.plan(path, dialect=dialect, header=header)
+
+
+def test_bad_arguments(file: Path) -> None:
+    wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        *((TypeError, "pieces: a whole number", {"pieces": value}) for value in ("3", True, 1.5)),
+        *((TypeError, "blocksize: a whole number", {"blocksize": value}) for value in ("3", True, lambda size: 1.5)),
+        *((cleave.UsageError, "at least 1", {name: 0}) for name in ("pieces", "blocksize")),
+        (TypeError, "header: True or False", {"header": "no"}),
+        (TypeError, "map: a function", {"map": 1}),
+        (TypeError, "storage_options: a mapping", {"storage_options": 1}),
+        *((TypeError, f"{name}: there is no such option", {name: 1}) for name in ("threads", "index", "seperator")),
+    ]
+    for error, message, options in wrong:
+        with pytest.raises(error, match=message):
+            ranges.plan(file, **options)
+    for paths in (None, 3):
+        with pytest.raises(TypeError, match="paths: a path or several"):
+            ranges.plan(paths)  # type: ignore[arg-type]
+    for page_size in ("1", 1.0):
+        with pytest.raises(TypeError, match="page_size: a whole number"):
+            next(ranges.plan(file).pieces[0].pages(page_size))  # type: ignore[arg-type]
+
+
+def test_text_of_a_plan_has_everything(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a line, and more\n# another\nk;v\n1;2\n3;4\n5;6\n")
+    dialect = cleave.open(path, skip_lines=1, comment="#").dialect
+    for given in (None, "excel", dialect._replace(header="first")):
+        plan = ranges.plan(path, pieces=2, dialect=given, delimiter=";", skip_lines=1, comment="#")
+        again = ranges.Plan.of_text(plan.text(), {})
+        assert again.text() == plan.text()
+        pages = [page.data for piece in again.pieces for page in piece.pages()]
+        assert b"".join(page[4:] for page in pages) == b"1;2\n3;4\n5;6\n"
+        pytest.importorskip("pyarrow")
+        rows = [row for piece in again.pieces for batch in piece.batches() for row in batch.to_pylist()]
+        assert rows == [{"k": "1", "v": "2"}, {"k": "3", "v": "4"}, {"k": "5", "v": "6"}]
+
+
 def test_bad_options(file: Path) -> None:
     wrong: list[dict[str, Any]] = [{"pieces": 0}, {"blocksize": 0}, {"pieces": 1, "blocksize": 1}]
     for options in wrong:
@@ -295,7 +370,7 @@ def test_patterns_and_folders(tmp_path: Path) -> None:
         ranges.plan(f"{tmp_path}/x?.csv")
     with pytest.raises(FileNotFoundError):
         ranges.plan([])
-    with pytest.raises(TypeError, match="a path: a str, and not bytes"):
+    with pytest.raises(TypeError, match="paths: a path is a str or an os.PathLike of one, and not bytes"):
         ranges.plan(b"in.csv")  # type: ignore[arg-type]
 
 

@@ -177,7 +177,7 @@ def columns(bench):
     need(found[1] == [(1, path)], "there is %s" % (found,))
     need(sparks.by_cleave(spark, path, inputFileName="file").columns == ["id", "Name", "at", "file"], "no file")
     for schema, given, words in (
-            ("id int, nothing int", {}, "'nothing' is no column"), ("id binary", {}, "binary"),
+            ("id int, nothing int", {}, "there is no column 'nothing'"), ("id binary", {}, "binary"),
             ("id int not null", {}, "NOT NULL"), ("id int", {"mode": "PERMISSIVE"}, "PERMISSIVE"),
             ("id int, id2 int, id3 int", {"header": "false", "mode": "x"}, "mode"), ("a int", {"header": "false"}, "1 columns"),
             ("at timestamp", {}, "timeZone"), ("at timestamp", {"timeZone": "PST"}, "timeZone"),
