@@ -297,7 +297,7 @@ def _as_input_error(file: File, error: Exception) -> Exception:
 def _start_of(file: File, record: int) -> int | None:
     """Where a record starts, counted from 0; None if the file can no longer be read, because it is a stream or closed."""
     try:
-        return int(file.split(n=1).starts[0] if record == 0 else file.split(records=record).starts[1])
+        return file._native.start_of(record)
     except UsageError:
         return None
 

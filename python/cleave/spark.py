@@ -178,9 +178,12 @@ class CleaveDataSource(DataSource):
         return _CleaveReader(self.plan(), schema, self._options, [*self._file_name()])
 
     def _file_name(self) -> Iterator[str]:
-        """The name of the column for the file's path, if there is one."""
+        """The name of the column for the file's path, if there is one. Raises UsageError if the files have it, too."""
         if "inputfilename" in self._options:
-            yield self._options["inputfilename"]
+            name = self._options["inputfilename"]
+            if name.lower() in map(str.lower, _names(self.plan())):
+                raise UsageError(f"inputFileName: the files have a column {name!r}")
+            yield name
 
 
 class _Partition(InputPartition):

@@ -248,15 +248,21 @@ std::shared_ptr<Input> File::input_for(const ColumnStreamOptions& options) {
     return input;
 }
 
-const RecordIndex& File::index() {
+// Also with an open quote.
+const RecordIndex& File::index_of_any() {
     need_blob();
     if (!index_) {
         index_.emplace(index_records(*input_, sniffed_.dialect, execution()));
     }
     input_->throw_if_changed();
-    const std::optional<Place>& open = index_->findings().open_quote;
-    if (open && !settings_.allow_open_quote) throw OpenQuoteError(*open);
     return *index_;
+}
+
+const RecordIndex& File::index() {
+    const RecordIndex& index = index_of_any();
+    const std::optional<Place>& open = index.findings().open_quote;
+    if (open && !settings_.allow_open_quote) throw OpenQuoteError(*open);
+    return index;
 }
 
 bool File::is_gzip_by_index() {
@@ -289,6 +295,16 @@ std::uint64_t File::header_size() {
         size = cleave::header_size(index(), policy);
     });
     return size;
+}
+
+std::uint64_t File::start_of(std::uint64_t record) {
+    std::uint64_t start = 0;
+    run([&] {
+        const RecordIndex& index = index_of_any();
+        const std::uint64_t header_records = index.findings().records_before_data(settings_.has_header);
+        start = Locator(index).start_of(header_records + record).offset;
+    });
+    return start;
 }
 
 Examination File::examine(std::uint64_t max_listed) {

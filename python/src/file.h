@@ -92,6 +92,8 @@ public:
     Findings findings();
     // How many bytes come before the first data record, including the header if there is one.
     std::uint64_t header_size();
+    // Where a record starts, counted from 0 after the header; the end of the input if there is none.
+    std::uint64_t start_of(std::uint64_t record);
     Examination examine(std::uint64_t max_listed);
     Pieces split(const Policy& policy);
     std::unique_ptr<PiecesByValue> split_by_value(const Policy& policy);
@@ -126,6 +128,7 @@ private:
     void require_records(Input& input, const RecordRange& range);
     std::shared_ptr<Input> input_for(const ColumnStreamOptions& options);
     const RecordIndex& index();
+    const RecordIndex& index_of_any();
     std::uint64_t header_records() const;
 
     std::shared_ptr<Input> input_;

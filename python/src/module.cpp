@@ -19,6 +19,7 @@
 #include "buffer.h"
 #include "cleave/compression.h"
 #include "cleave/error.h"
+#include "cleave/stage_error.h"
 #include "errors.h"
 #include "file.h"
 #include "guarded.h"
@@ -166,7 +167,11 @@ void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
     for (const auto& [name, bytes] : given) {
         keys.push_back({name, {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()}});
     }
-    new (self) KeyRing(sources, keys);
+    try {
+        new (self) KeyRing(sources, keys);
+    } catch (const RuleError& error) {  // which names the option of the command
+        throw RuleError(error.what(), "keys", error.text(), error.place());
+    }
 }
 
 nb::list write_pieces(File& self, const Policy& policy, std::optional<std::vector<std::size_t>> columns,
@@ -288,6 +293,7 @@ NB_MODULE(_native, module) {
             },
             "has_header"_a)
         .def("header_size", &File::header_size)
+        .def("start_of", &File::start_of, "record"_a)
         .def("names", &File::names)
         .def(
             "check",

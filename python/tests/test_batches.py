@@ -9,6 +9,8 @@ import io
 import itertools
 import os
 import random
+import subprocess
+import sys
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -272,6 +274,32 @@ def test_streams(tmp_path: Path) -> None:
             with pytest.raises(cleave.InputError, match=message) as raised:
                 list(cleave.open(source).batches(schema={"a": int}))
             assert raised.value.record == 3
+
+
+def test_the_place_of_an_error_takes_no_memory() -> None:
+    program = """
+import resource, cleave
+file = cleave.open(b"a,b\\n1,2\\nx,2\\n" + b"1,2\\n" * 10_000_000, threads=1)
+file.records
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    list(file.batches(schema={"a": int}))
+except cleave.InputError as error:
+    print(error.byte, error.record, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    byte, record, kib = map(int, run.stdout.split())
+    assert (byte, record) == (8, 2)
+    assert kib < 150_000  # 32 bytes for each record would be twice as much
+
+
+def test_an_error_before_an_open_quote() -> None:
+    file = cleave.open(b'a,b\nx,1\n2,"')
+    with pytest.raises(cleave.OpenQuoteError):
+        file.split(n=1)
+    with pytest.raises(cleave.InputError, match="'a' is not of type int64") as raised:
+        list(cleave.open(b'a,b\nx,1\n' + b"2,2\n" * 500_000 + b'2,"').batches(schema={"a": int}))
+    assert (raised.value.byte, raised.value.record) == (4, 1)
 
 
 def test_only_what_is_delivered_must_be_text() -> None:

@@ -181,7 +181,8 @@ def columns(bench):
             ("id int not null", {}, "NOT NULL"), ("id int", {"mode": "PERMISSIVE"}, "PERMISSIVE"),
             ("id int, id2 int, id3 int", {"header": "false", "mode": "x"}, "mode"), ("a int", {"header": "false"}, "1 columns"),
             ("at timestamp", {}, "timeZone"), ("at timestamp", {"timeZone": "PST"}, "timeZone"),
-            ("id int, file int", {"inputFileName": "file"}, "inputFileName")):
+            ("id int, file int", {"inputFileName": "file"}, "inputFileName"),
+            ("id string", {"inputFileName": "ID"}, "the files have a column 'ID'")):
         refused(lambda: sparks.by_cleave(spark, path, schema, **given).collect(), words)
     for given, words in (({"mode": "FAILFAST"}, "a record has 1 fields"), ({"nullValue": "x"}, None)):
         read = lambda: sparks.by_cleave(spark, path, "id int", **given).collect()   # noqa: E731
