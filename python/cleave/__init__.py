@@ -11,17 +11,24 @@
 
     File.check      what is in the file, and whether it is sound
     File.split      pieces: ranges of whole records or, with by= and parts=, the records with some values
-    File.select     columns, for anything that reads Arrow streams
+    File.select     columns of strings, for anything that reads Arrow streams
+    File.batches    columns with types, as Arrow record batches
     File.write      pieces in files, as the command ``cleave split`` writes them
-    File.index      an index beside the file, so that records need not be searched for again
+    File.index      an index beside the file, so that later calls need not search for records again
 
-``scan`` and ``plan`` do the same for an input of which each process has only a range; ``cleave.ranges``,
-``cleave.dask`` and ``cleave.spark`` are built on them.
+These modules are imported by their names, and need the packages of their engines:
 
-Offsets and sizes are in bytes; bytes and columns are numbered from 0, and records and pieces from 1. Everything that
-cleave finds wrong is an ``Error``: ``InputError`` for the data, with its byte and record, and ``UsageError`` for
-arguments. An argument of a wrong type raises ``TypeError``, and what the system refuses is an ``OSError``. Warnings are
-of the category ``CleaveWarning``, and the logger "cleave" tells what is done, without any values of the data.
+    cleave.ranges   pieces of one file or of many, in a folder or an object store, for any number of processes
+    cleave.dask, cleave.datasets, cleave.polars, cleave.ray, cleave.spark, cleave.torch
+                    readers for these engines
+
+``scan`` and ``plan`` are what ``cleave.ranges`` is built on: each process summarises a range of an input, and a plan is
+made from the summaries.
+
+Offsets and sizes are in bytes. Bytes and columns are numbered from 0, records and pieces of a ``File`` from 1. If cleave finds a
+fault, it raises an ``Error``: ``InputError`` for the data, with the byte and the record, or ``UsageError`` for
+arguments. An argument of the wrong type raises ``TypeError``, and a system call that fails raises ``OSError``. Warnings
+have the category ``CleaveWarning``. The logger "cleave" reports what is done, without any values of the data.
 """
 
 from ._errors import CleaveWarning, Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError

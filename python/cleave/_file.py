@@ -110,7 +110,7 @@ class File:
     """A CSV file, or CSV in memory. ``cleave.open`` returns one.
 
     Any thread may use it; calls run one after another. Long calls release the GIL, use ``threads`` threads, and end
-    when Ctrl-C is pressed. Every call raises ``InputChangedError`` if the file has changed since it was opened.
+    when Ctrl-C is pressed, but a call that waits for another thread's call goes on waiting. Every call raises ``InputChangedError`` if the file has changed since it was opened.
 
     It is a context manager that closes the file. ``len`` is the number of records; a File is always true, even without
     any. A File that was opened by the path of a regular file can be pickled: it is opened again from the same path, and
@@ -278,8 +278,7 @@ class File:
         together: a column. A piece ends only where the column's value changes from one record to the next. With
             ``accepts_missing``, a record without the field counts as having the empty value; otherwise it raises
             ``InputError``. In JSON Lines, the path of a key, such as ``".user.country"``.
-        by: a column, or several, by their names in the header or their numbers from 0; in JSON Lines, a path, or
-            several. The result is ``ValuePieces``, one piece for each distinct value. ``size`` and ``records`` divide
+        by: a column, or several, by their names or their numbers from 0; in JSON Lines, a path, or several. The result is ``ValuePieces``, one piece for each distinct value. ``size`` and ``records`` divide
             the records of a value; ``accepts_missing`` is as for ``together``. A plan takes about 200 bytes per value,
             and 16 bytes per range in a temporary file.
         buckets: with ``by``, the number of pieces, as for ``n``. The hash of a value decides which piece has its
@@ -581,7 +580,7 @@ class File:
             list, the batches have rows but no columns.
         schema: the types of columns, by name or number: a dict of Arrow's types, their names such as ``"int64"``,
             ``"date32"`` and ``"timestamp[us]"``, or Python's int, float, bool, str, date and datetime; or a
-            ``pyarrow.Schema``. All others are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1``
+            ``pyarrow.Schema``. Columns that it does not name are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1``
             or ``0``, in any case. A date is ``2024-12-31``, and a timestamp may add ``T`` or a blank, the time, and,
             if the type has a time zone, ``Z`` or an offset.
         nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of strings, and
@@ -591,8 +590,10 @@ class File:
         missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
             out. Otherwise every record must have as many fields as the header.
 
-        Raises InputError, with the byte and the record, for a value that is not one of its type, a record with a
-        different number of fields, and bytes that are not UTF-8 in the columns that are delivered.
+        Raises InputError, with the byte and the record, for a value that does not fit its type, a record with a
+        different number of fields, and bytes that are not UTF-8 in the columns that are delivered. The byte of such a
+        value is None if the input can be read only once, as a pipe can, and a compressed file without an index. They
+        are copied to a temporary file first if they have a single column.
         """
         return self._batches(columns, schema, nulls, batch_size, missing_is_null, None)
 

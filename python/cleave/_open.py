@@ -113,14 +113,14 @@ def open(  # noqa: A001
         - a path, where ``"-"`` is standard input. A file is read as needed; if it becomes shorter, an error is raised.
           Compressed files and pipes are copied, decompressed, to a temporary file if more than one pass is needed, but
           see ``index``.
-        - a URL, such as ``"file:///data/in.csv"`` or, with the package fsspec, ``"s3://bucket/in.csv"``. What is not on
-          this machine is copied to a temporary file first.
+        - a URL, such as ``"file:///data/in.csv"``, where bytes can be ``%`` codes, or, with the package fsspec,
+          ``"s3://bucket/in.csv"``. A file that is not on this machine is copied to a temporary file first.
         - an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array. They are read in
           place, unless they are compressed. ``bytes`` are content and never a path, so ``bytes`` that are the name of a
           file raise ``UsageError``. If the file of an ``mmap`` becomes shorter in the meantime, the process dies, as
           always in Python.
-        - a binary file object, which is read from its current position, and copied to a temporary file unless it is a
-          plain file at its start.
+        - a binary file object, which is read from its current position, and copied to a temporary file unless it is
+          what the built-in ``open`` returns for a regular file, at its start.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv,
         jsonl; or the ``Dialect`` of another file. The other options change parts of it. Lines before the header are not
         part of a ``Dialect`` here, because each file has its own.
@@ -140,8 +140,8 @@ def open(  # noqa: A001
     index: use the index beside the file, ``FILE.cleave``, if ``cleave index`` has made one and the file is still the
         same. Records need not be searched for then, and pieces of a gzip file are read from the middle, without a
         copy. ``File.index`` makes one, too. An index that cannot be trusted is not used, and causes a
-        ``CleaveWarning``. With ``redact``, nothing is read
-        by it, and pieces that were planned with it are compared with a scan of the file.
+        ``CleaveWarning``. With ``redact``, nothing is read by it, and pieces that were planned with it are compared
+        with a scan of the file.
     threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
 
     Raises ``OSError`` if the system cannot open it, ``InputError`` for what is not CSV, and ``UsageError`` and

@@ -1,6 +1,10 @@
-"""What the readers for Spark, Dask and other engines have in common: many workers read one input, range by range.
+"""Plans the pieces of one input or of many, which any process that can open them reads.
 
-A worker summarises a range, for which it does not need any other bytes (``scan_range``). A plan is made from the
+    plan = ranges.plan("s3://bucket/big-*.csv", pieces=64)
+    for batch in plan.pieces[7].batches(["id"], {"id": int}):
+        ...
+
+The readers for Dask, Spark and other engines are built on this. A worker summarises a range, for which it does not need any other bytes (``scan_range``). A plan is made from the
 summaries (``plan``). A worker, not necessarily the same one, then reads a piece of the plan: it first finds the two
 ends of the piece, each near the start of some range, and then reads the records in pages (``Piece.pages``). Every byte
 is therefore read twice, plus a little more at each cut. Everything that passes between workers is small and can be
@@ -98,8 +102,10 @@ class Piece:
 
     @property
     def start(self) -> int:
-        """The offset of the first byte. This and the next three read what they need of the input: the start of a range,
-        once for all of them."""
+        """The offset of the first byte.
+
+        The first use of ``start``, ``size``, ``first_record`` or ``records`` reads a little of the input to find both
+        ends of the piece, and raises InputChangedError if that is another version than the one that was planned."""
         return self._extent[0]
 
     @property
@@ -114,7 +120,7 @@ class Piece:
 
     @property
     def records(self) -> int:
-        """The number of records, also those that are empty."""
+        """The number of records, including empty ones."""
         return self._extent[3]
 
     @cached_property
@@ -225,13 +231,13 @@ class Plan:
     """Where the pieces of the inputs are."""
 
     names: list[str]
-    """The names of the columns, which are the same in all inputs. Empty if there are none in any."""
+    """The names of the columns, which are the same in all inputs. Empty if no input has columns."""
     pieces: list[Piece]
     """In the order of the inputs. An input without columns has none."""
     sources: list[Source]
     """The inputs."""
     records: int
-    """The number of records, also those that are empty, not counting headers."""
+    """The number of records, including empty ones, not counting headers."""
 
     @property
     def size(self) -> int:
@@ -372,20 +378,29 @@ def plan(
     storage_options: Mapping[str, Any] | None = None,
     **dialect: Any,
 ) -> Plan:
-    """Plans how workers read inputs: ``map`` summarises ranges of them, and this function folds the summaries.
+    """Reads all inputs once, and returns where their pieces are.
 
     paths: a path or URL, a list of them, a pattern with ``*``, ``?``, ``[...]`` or ``**``, or a folder, which stands for
-        the files in it. All inputs must have the same columns; one without a byte is left out.
+        the files in it. All inputs must have the same columns; empty inputs are left out. Compressed inputs raise
+        UsageError, except for a local gzip file with an index. In a URL of a local file, bytes can be ``%`` codes, as
+        in ``file:///data/50%25.csv``.
     pieces: the number of pieces of nearly equal bytes, like ``n`` in ``File.split``; several inputs have their share of
         them, at least one each; or
-    blocksize: roughly how many bytes each piece has, or a function that says so for the bytes of all inputs; 64 MiB if
-        neither is given. A piece can be empty if a record is longer than a piece. More than 1,000,000 pieces raise
-        UsageError.
+    blocksize: roughly how many bytes each piece has, or a function that takes the bytes of all inputs together and
+        returns that; 64 MiB if neither is given. A piece can be empty if a record is longer than a piece. More than
+        1,000,000 pieces raise UsageError.
     header: whether each input has a header. Otherwise the columns are named ``_c0``, ``_c1`` and so on, and there are as
         many as the first record has fields.
-    dialect: options of ``cleave.open``. Anything they leave open is found once for each input, from the first 64 KiB.
+    map: how the ranges of the inputs are summarised, by the workers of an engine for instance: called with
+        ``scan_range`` and the ranges, it returns the results in any order. By default, threads of this process do it.
+    storage_options: for fsspec, which opens URLs. They are part of each piece, and are not shown by ``repr``.
+    dialect: ``dialect``, ``delimiter``, ``quote``, ``escape``, ``escape_scope``, ``quoting``, ``terminator``,
+        ``skip_lines`` and ``comment``, as for ``cleave.open``. Anything they leave open is found once for each input,
+        from the first 64 KiB.
 
-    Raises InputError if a quote is open at the end of an input, a header is not UTF-8, or the columns differ.
+    Raises InputError if a quote is open at the end of an input, a header is not UTF-8, or the columns differ;
+    InputChangedError if an input changes in the meantime; UsageError and TypeError for arguments that cannot be used;
+    and OSError, such as FileNotFoundError, and what fsspec raises.
     """
     if pieces is not None and blocksize is not None:
         raise UsageError("pieces and blocksize cannot be used together")

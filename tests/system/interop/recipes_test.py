@@ -671,6 +671,7 @@ def flow(function):
 def scheduled(heading, module, stand_in):
     """A check for a section whose tasks load PostgreSQL, with a stand-in for the module of the scheduler."""
     def check(bench):
+        common.module("cleave")
         with kitchen_with_postgres(bench, heading) as (at, ask):
             at.environment.update(SHARED_FOLDER=at.directory, PYTHONPATH=at.path("lib"))
             path = at.path("lib/%s.py" % module.replace(".", "/"))
@@ -706,7 +707,7 @@ CHECKS = [
     named_parts, loop, compressed_pieces, dd, tail_and_head, shared_blocks,
     # load.md
     postgresql, postgresql_gzip, postgresql_partitions, postgresql_redacted, duckdb, clickhouse,
-    python_recipe("pandas", "pandas"), python_recipe("pyarrow", "pyarrow"),
+    python_recipe("pandas", "pandas", "cleave"), python_recipe("pyarrow", "pyarrow", "cleave"),
     partitions("Partitions in DuckDB", "sales.fetchall()", "duckdb"),
     partitions("Partitions in pyarrow", "zip(*(sales[name].to_pylist() for name in ('id', 'region', 'amount', 'note')))",
                "pyarrow.dataset"),
@@ -728,9 +729,9 @@ CHECKS = [
 # Programs and modules without which a recipe fails before it notices that its input is missing.
 NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"),
           "Partitions in Spark": ("java",), "Ranges with GNU parallel": ("parallel",)}
-MODULES = {"pandas": ("pandas",), "pyarrow": ("pyarrow",), "Partitions in DuckDB": ("duckdb",),
+MODULES = {"pandas": ("pandas", "cleave"), "pyarrow": ("pyarrow", "cleave"), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
-           "Partitions in Spark": ("pyspark",), "dbt": ("dbt.adapters.duckdb",)}
+           "Partitions in Spark": ("pyspark",), "Airflow": ("cleave",), "Prefect": ("cleave",), "dbt": ("dbt.adapters.duckdb",)}
 WITHOUT_INPUT = ("Training, validation and test data",)   # its recipe computes a part from a value
 RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
                     r"|sales|regions|openai|data|snowflake|redshift|bigquery|stored)$")
