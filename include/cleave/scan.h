@@ -196,12 +196,12 @@ private:
     bool is_read_ = false;  // from a file
 };
 
-// Indexes the records of a blob, reads Execution::index, or copies Execution::known. The index shares the bytes of the input with it, so it may
-// live longer, but not longer than the input's Cancellation. An incomplete last record of a snapshot is left out of the
-// index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws what RecordIndex and
-// rescan_if_touched() throw; with Execution::index, InputChangedError if it belongs to a different file or dialect, and
-// IndexError if it could not be read; and ArgumentError for a stream, and with Execution::known for another input or
-// dialect.
+// Indexes the records of a blob, reads Execution::index, or copies Execution::known. The index shares the bytes of the
+// input with it, so it may live longer, but not longer than the input's Cancellation. An incomplete last record of a
+// snapshot is left out of the index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws
+// what RecordIndex and rescan_if_touched() throw; with Execution::index, InputChangedError if it belongs to a different
+// file or dialect, and IndexError if it could not be read; and ArgumentError for a stream, and with Execution::known
+// for another input or dialect.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution = {});
 
 // Throws what Input::throw_if_changed() throws. If only the time of the last status change is new, scans again, and

@@ -29,8 +29,8 @@ struct RecordRange {
 
 struct ColumnStreamOptions {
     bool has_header = true;
-    // The columns to deliver, numbered from 0, in this order; none twice. Not set: all. If it is empty, the batches have
-    // no columns, but as many rows as otherwise, and the same records cause errors.
+    // The columns to deliver, numbered from 0, in this order; none twice. Not set: all. If it is empty, the batches
+    // have no columns, but as many rows as otherwise, and the same records cause errors.
     std::optional<std::vector<std::size_t>> columns = {};
     // Rules that change values; see cleave/stage.h. `select` must be empty, and `columns` must not name a column that
     // `default_action` drops. With rules, a byte that readers may interpret differently causes InputError. `suppress`
