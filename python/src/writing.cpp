@@ -145,7 +145,6 @@ std::vector<std::string> File::write(const Writing& writing, nb::object progress
                 job.execution.index = nullptr;
             } else if (index_ && input == input_) {
                 job.execution.known = &*index_;
-                job.passes = Passes::kTwo;
             }
             watch.begin(*input, job.execution.known != nullptr);
             is_read_ = input == input_ && input->is_stream();

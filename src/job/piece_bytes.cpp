@@ -19,7 +19,9 @@ bool is_one_pass(const JobContext& context) {
     const Input& input = context.input;
     const Job& job = context.job;
     if (input.is_stream()) return true;
-    if (context.rewriting != nullptr || job.execution.index != nullptr) return false;
+    if (context.rewriting != nullptr || job.execution.index != nullptr || job.execution.known != nullptr) {
+        return false;
+    }
     if (job.passes != Passes::kAuto) return job.passes == Passes::kOne;
     return context.policy.pieces && !needs_index(context.policy) && context.destination().has_plain_bytes &&
            !job.output.resume && !job.output.dry_run && !input.is_snapshot() &&
