@@ -72,7 +72,8 @@ def installed(name):
             environment = {**os.environ, "HF_HOME": os.path.join(bench.root, "hf"), "HF_HUB_OFFLINE": "1"}
             for variable in ("PYTHONPATH", "VIRTUAL_ENV"):
                 environment.pop(variable, None)
-            done = run([python, "-c", PROGRAMS.get(name, "import s3fs")], folder, env=environment)
+            module = "s3fs" if name == "s3" else "cleave." + name   # of an extra without code
+            done = run([python, "-c", PROGRAMS.get(name, "import " + module)], folder, env=environment)
             need(done.returncode == 0, done.stdout[-600:])
         finally:
             shutil.rmtree(place, ignore_errors=True)
