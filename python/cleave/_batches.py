@@ -32,7 +32,6 @@ import pyarrow
 import pyarrow.compute
 
 from . import _arguments
-from ._arguments import number_of as number_of
 from ._errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -111,12 +110,12 @@ class Request:
         TypeError."""
         numbers = list(range(len(names)))
         if columns is not None:
-            numbers = [number_of(column, names) for column in _list_of("columns", "names or numbers", columns)]
+            numbers = [_arguments.number_of(column, names) for column in _list_of("columns", "names or numbers", columns)]
         if len({*numbers}) != len(numbers):
             raise UsageError("columns: the same column twice")
         types = dict.fromkeys(range(len(names)), pyarrow.string())
         for column, kind in _items(schema):
-            types[number_of(column, names)] = type_of(column, kind)
+            types[_arguments.number_of(column, names)] = type_of(column, kind)
         fields = [pyarrow.field(names[number], types[number]) for number in numbers]
         size = MOST_ROWS if batch_size is None else _arguments.number("batch_size", batch_size)
         if size < 1:

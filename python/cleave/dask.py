@@ -30,7 +30,7 @@ import pandas
 import pyarrow
 import pyarrow.compute
 
-from . import _batches, ranges
+from . import _arguments, _batches, ranges
 from ._errors import InputError, UsageError
 
 _WHOLE = 1 << 62
@@ -178,7 +178,7 @@ def _dtypes(names: Sequence[str], wanted: Sequence[str], dtype: Any) -> dict[str
     """The type of each wanted column, of pandas. Raises UsageError."""
     given = dtype if isinstance(dtype, Mapping) else {} if dtype is None else dict.fromkeys(names, dtype)
     for name in (*wanted, *given):
-        _batches.number_of(name, names)
+        _arguments.number_of(name, names)
     if len({*wanted}) != len(wanted):
         raise UsageError("columns: the same column twice")
     dtypes = {name: pandas.api.types.pandas_dtype(given[name]) if name in given else _STRING for name in wanted}
