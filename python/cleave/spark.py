@@ -43,7 +43,8 @@ zone of a timestamp without an offset, by default that of the session if it was 
 
 To make the plan, the driver scans the files with all its cores, for each query anew if there is a schema. With
 ``read_csv``, the executors do so instead, once, in a preliminary job. ``count`` counts the rows and reads no columns.
-Every executor needs cleave and pyarrow, and must see the files at the same paths.
+Spark 4.0 would give 0, so there it is refused. Every executor needs cleave, pandas and pyarrow, and must see the files at
+the same paths.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 import pyarrow
 import pyarrow.compute
+import pyspark
 from pyspark import TaskContext
 from pyspark.sql import types
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -198,6 +200,8 @@ class _CleaveReader(DataSourceReader):
     ) -> None:
         fields = schema.fields
         self._schema = pyarrow.schema([(field.name, _type_of(field)) for field in fields])
+        if not fields and pyspark.__version__ < "4.1":
+            raise UsageError("a frame without columns has no rows in Spark 4.0: name a column, or use Spark 4.1")
         self._path_at = [number for number, field in enumerate(fields) if field.name in file_name]
         if any(self._schema.field(number).type != pyarrow.string() for number in self._path_at):
             raise UsageError("inputFileName: its type is string")
