@@ -91,21 +91,37 @@ def free_port():
         return one.getsockname()[1]
 
 
-def guide(bench, heading):
-    """Runs the program in that section of doc/guide/engines.md, with a file big.csv. Returns the lines that it prints, and
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+# What big.csv has in the programs of each page: the header, and a record, of which the parts in parentheses are replaced
+# by numbers.
+PAGES = {"python/README.md": ("id,name,mail,city", '%(id)d,"two\nlines","user%(id)d@example.org",city %(week)d'),
+         "doc/guide/engines.md": ("id,amount,note", '%(id)d,%(week)d,"x\n%(id)d"\n')}
+
+
+def programs(page):
+    """{name: the blocks of that page that are marked with it (```python NAME), as one program}"""
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        found = {}
+        for name, block in re.findall(r"^```python ?(\w*)\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE):
+            found[name] = found.get(name, "") + block
+    return found
+
+
+def input_of(page, count):
+    """The bytes of big.csv, with so many records."""
+    header, record = PAGES[page]
+    return "\n".join([header, *(record % {"id": n, "week": n % 7} for n in range(count)), ""]).encode()
+
+
+def guide(bench, name):
+    """Runs the program of that name in doc/guide/engines.md, with a file big.csv. Returns the lines that it prints, and
     those that it must: the number of records, of different values of `id`, and the sum of `amount`."""
-    page = os.path.join(HERE, "..", "..", "..", "doc", "guide", "engines.md")
-    with open(page, encoding="utf-8") as file:
-        section = re.split(r"^## ", file.read(), flags=re.MULTILINE)
-    (code,) = [re.search(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
-               for text in section if text.startswith(heading + "\n")]
-    count = 40000
-    harness.write(os.path.join(bench.root, "big.csv"),
-                  b"id,amount,note\n" + b"".join(b'%d,%d,"x\n%d"\n\n' % (n, n % 90, n) for n in range(count)))
-    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=bench.root, stdout=subprocess.PIPE, text=True,
-                          timeout=300, env={**os.environ, "PYSPARK_PYTHON": sys.executable})
+    page, count = "doc/guide/engines.md", 40000
+    harness.write(os.path.join(bench.root, "big.csv"), input_of(page, count))
+    done = subprocess.run([sys.executable, "-B", "-c", programs(page)[name]], cwd=bench.root, stdout=subprocess.PIPE,
+                          text=True, timeout=300, env={**os.environ, "PYSPARK_PYTHON": sys.executable})
     harness.need(done.returncode == 0, "exit status %d" % done.returncode)
-    return done.stdout.splitlines(), "%d %d %d" % (count, count, sum(n % 90 for n in range(count)))
+    return done.stdout.splitlines(), "%d %d %d" % (count, count, sum(n % 7 for n in range(count)))
 
 
 def random_file(chance):

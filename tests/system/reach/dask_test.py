@@ -300,7 +300,7 @@ def killed_worker(bench):
 def guide(bench):
     """The program of the guide"""
     common.module("dask.dataframe")
-    lines, sums = common.guide(bench, "Dask")
+    lines, sums = common.guide(bench, "dask")
     need(lines == [sums, "1"], "it says %s" % lines)
 
 

@@ -286,7 +286,7 @@ def guide(bench):
     """The program of the guide"""
     bench.need_tool("java")
     common.module("pyspark")
-    lines, sums = common.guide(bench, "Spark")
+    lines, sums = common.guide(bench, "spark")
     need(lines == [sums, "8", sums.split()[0]], "it says %s" % lines)
 
 
