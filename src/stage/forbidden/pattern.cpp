@@ -1,16 +1,13 @@
 #include "stage/forbidden/pattern.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "base/module.h"
 #include "base/module_paths.h"
-#include "base/shared_library.h"
 #include "cleave/error.h"
 #include "cleave/stage.h"
 #include "memory/plugin.h"
@@ -19,61 +16,15 @@
 namespace cleave {
 namespace {
 
-constexpr const char* kModuleName = "cleave_re2.so";
-
-#ifdef CLEAVE_CANNOT_LOAD
-constexpr bool kCanLoad = false;
-#else
-constexpr bool kCanLoad = true;
-#endif
-
-[[noreturn]] void throw_unusable(const std::string& path, const std::string& why) {
-    throw ArgumentError("the module " + path + " cannot be used: " + why);
-}
-
-void* load(const std::string& path) {
-    try {
-        return load_library(path);
-    } catch (const UntrustedLibrary& error) {
-        throw ArgumentError("the module " + path + " is not loaded: " + error.what());
-    } catch (const std::system_error& error) {
-        throw_unusable(path, error.code().message());
-    } catch (const LibraryError& error) {
-        throw_unusable(path, error.what());
-    }
-}
+constexpr ModuleKind kModule{.file = "cleave_re2.so",
+                             .function = CLEAVE_PATTERNS_SYMBOL,
+                             .version = CLEAVE_PATTERNS_VERSION,
+                             .size = sizeof(cleave_patterns),
+                             .need = "patterns need",
+                             .page = "doc/guide/redaction.md"};
 
 const cleave_patterns& open_module(const std::vector<std::string>& paths) {
-    if (!kCanLoad) {
-        throw ArgumentError(
-            "patterns need the module cleave_re2.so, and a static cleave cannot load modules; install a cleave from a "
-            "package of Debian or Python, or from source");
-    }
-    const std::string path = first_existing(paths);
-    if (path.empty()) {
-        std::string looked;
-        for (const std::string& one : paths) looked += (looked.empty() ? "" : ", ") + one;
-        throw ArgumentError(
-            "patterns need the module cleave_re2.so, which is not installed, see "
-            "doc/guide/redaction.md; looked for " +
-            looked);
-    }
-    const auto open = reinterpret_cast<cleave_patterns_open_function>(::dlsym(load(path), CLEAVE_PATTERNS_SYMBOL));
-    if (open == nullptr) throw_unusable(path, "it has no function " CLEAVE_PATTERNS_SYMBOL);
-    const cleave_patterns* const module = open();
-    if (module == nullptr) throw_unusable(path, "it returned nothing");
-    if (module->interface_version != CLEAVE_PATTERNS_VERSION) {
-        throw_unusable(path, "it is for version " + std::to_string(module->interface_version) +
-                                 " of the interface, not " + std::to_string(CLEAVE_PATTERNS_VERSION));
-    }
-    if (module->struct_size < sizeof(cleave_patterns)) {
-        throw_unusable(path, "its cleave_patterns has " + std::to_string(module->struct_size) + " bytes, not " +
-                                 std::to_string(sizeof(cleave_patterns)));
-    }
-    if (module->compile == nullptr || module->search == nullptr || module->release == nullptr) {
-        throw_unusable(path, "it lacks a member");
-    }
-    return *module;
+    return load_module<cleave_patterns>(kModule, paths);
 }
 
 void* compile(const cleave_patterns& module, const std::string& text) {
@@ -103,7 +54,7 @@ ForbiddenPattern::ForbiddenPattern(std::string name, std::string text)
         throw ArgumentError("a pattern's name consists of lower-case letters, digits and hyphens");
     }
     if (is_forbidden_kind(name_)) throw ArgumentError("a pattern cannot have the name of a kind");
-    compiled_ = std::make_shared<const CompiledPattern>(module_paths(kModuleName), text_);
+    compiled_ = std::make_shared<const CompiledPattern>(module_paths(kModule.file), text_);
 }
 
 }  // namespace cleave
