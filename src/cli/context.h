@@ -16,6 +16,7 @@
 #include "cli/bar.h"
 #include "cli/options.h"
 #include "io/input_hash.h"
+#include "store/store.h"
 
 namespace cleave::cli {
 
@@ -27,6 +28,7 @@ struct Context {
     std::string path;  // of the current input, as given; empty before the first input
     Meter meter;       // of the current input
     std::optional<KeyRing> keys;
+    std::optional<Store> store;  // if an input is a URL
     // Whether the pieces of a split are complete and will stay. If so, the run has succeeded, even if something fails
     // later.
     bool is_committed = false;

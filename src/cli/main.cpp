@@ -265,16 +265,32 @@ int run_info(const Context& context) {
     return kDone;
 }
 
-void close_sandbox(const Arguments& arguments) {
-    const std::string fault = confine(permissions_of(arguments));
+// The module and the credentials are loaded before the sandbox closes. Core dumps are disabled because they would
+// contain the credentials.
+void open_store(Context& context) {
+    const Verb verb = context.arguments.verb;
+    if (verb == Verb::kJoin || verb == Verb::kVerify || verb == Verb::kPlan || verb == Verb::kKey) return;
+    const auto& inputs = context.arguments.inputs;
+    const auto url = std::ranges::find_if(inputs, is_store_url);
+    if (url == inputs.end()) return;
+    if (verb == Verb::kIndex) throw UsageError("an index is a file beside its input, which is not in a store");
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
+    context.path = shown_url(*url);
+    context.store.emplace(*url);
+}
+
+void close_sandbox(const Context& context) {
+    const Arguments& arguments = context.arguments;
+    const std::string fault = confine(permissions_of(arguments, context.store ? &*context.store : nullptr));
     if (arguments.verbose && !fault.empty()) print_message(formatted("the sandbox is not active: {}", fault));
 }
 
 int run_verb(Context& context) {
     if (context.arguments.verb == Verb::kInfo) return run_info(context);
     guard_secrets(context);
+    open_store(context);
     if (context.arguments.verb == Verb::kJoin) list_pieces(context);
-    if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context.arguments);
+    if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context);
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -58,10 +59,22 @@ Permissions permissions_of_key(const Arguments& arguments) {
     return permissions;
 }
 
+// What resolving a server's name and checking its certificate read. Debian's files of certificates are links to others.
+void permit_store(Permissions& permissions, const Store& store) {
+    permissions.ports = store.ports();
+    const char* const bundle = std::getenv("AWS_CA_BUNDLE");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
+    if (bundle != nullptr) permissions.read.emplace_back(bundle);
+    permissions.read.insert(
+        permissions.read.end(),
+        {"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
+         "/etc/ssl", "/etc/pki", "/usr/lib/ssl", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates"});
+}
+
 }  // namespace
 
-Permissions permissions_of(const Arguments& arguments) {
+Permissions permissions_of(const Arguments& arguments, const Store* store) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
+    if (store != nullptr) permit_store(permissions, *store);
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);

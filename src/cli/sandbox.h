@@ -2,6 +2,7 @@
 // even if hostile input exploits a bug. (https://docs.kernel.org/userspace-api/landlock.html)
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ struct Permissions {
     std::vector<std::string> read;  // files and directories, and everything below them
     // Directories in which files and directories may be created, read and removed; also writable pipes and devices.
     std::vector<std::string> write;
+    std::vector<std::uint16_t> ports{};  // of TCP, which may be connected to
 };
 
 // This thread, and threads that it starts from now on, lose every other right to open files, and the ability to gain

@@ -63,6 +63,18 @@ bool permit(int ruleset, const std::string& path, std::uint64_t rights) {
     return ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
+// struct landlock_net_port_attr, and the type of such a rule, of ABI version 4.
+struct PortRule {
+    std::uint64_t rights = kConnectTcp;
+    std::uint64_t port = 0;
+};
+constexpr int kPortRuleType = 2;
+
+bool permit_port(int ruleset, std::uint16_t port) {
+    const PortRule rule{kConnectTcp, port};
+    return ::syscall(SYS_landlock_add_rule, ruleset, kPortRuleType, &rule, 0) == 0;
+}
+
 }  // namespace
 
 std::string confine(const Permissions& permissions) {
@@ -80,6 +92,9 @@ std::string confine(const Permissions& permissions) {
     };
     permit_each(permissions.read, kRead);
     permit_each(permissions.write, kWrite);
+    for (const std::uint16_t port : known.network != 0 ? permissions.ports : std::vector<std::uint16_t>()) {
+        if (!permit_port(ruleset.get(), port)) missing = failure("a rule of Landlock");
+    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     permit_each({"/"}, kRead);  // sanitizers read arbitrary files for their reports
 #endif

@@ -98,16 +98,22 @@ std::string summary(const Context& context, double seconds) {
     return text + formatted(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
 }
 
+Input open_stored(const Context& context, const std::string& url, const Cancellation* cancellation) {
+    if (context.arguments.snapshot) throw UsageError("--snapshot: objects do not grow");
+    return context.store->open(url, cancellation, context.arguments.encoding);
+}
+
 }  // namespace
 
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work) {
     const auto began = std::chrono::steady_clock::now();
-    context.path = path;
+    context.path = is_store_url(path) ? shown_url(path) : path;
     context.header_records = 0;
     context.are_records_lines = false;
     context.meter.reset();
-    Input input = context.arguments.snapshot
+    Input input = is_store_url(path) ? open_stored(context, path, cancellation)
+                  : context.arguments.snapshot
                       ? Input::open_snapshot(path, cancellation, Access::kMapped)
                       : Input::open(path, cancellation, Access::kMapped, context.arguments.encoding);
     input.set_threads(context.arguments.execution.thread_count());

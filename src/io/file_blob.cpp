@@ -82,7 +82,7 @@ void FileBlob::throw_if_lost() const {
 }
 
 void FileBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
-    if (read_at(source_.file.get(), source_.offset + offset, into, source_.name) == into.size()) return;
+    if (source_.read_at(source_.offset + offset, into) == into.size()) return;
     require_version();
     throw InputChangedError("input truncated while reading");
 }
@@ -93,6 +93,7 @@ void FileBlob::require_version() const {
 }
 
 std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access) {
+    if (source.remote) return std::make_unique<ReadFile>(source, source.remote->size());
     const auto end = static_cast<std::uint64_t>(source.status.st_size);
     if (!is_for_mapping(access)) return std::make_unique<ReadFile>(source, end - source.offset);
     std::optional<Mapping> mapping = Mapping::of(source.file.get(), source.offset, end);

@@ -52,8 +52,8 @@ private:
     std::uint64_t size_;
 };
 
-// The blob of a regular file that has at least one byte from source.offset on. Returns null if `access` asks for a
-// mapping and the system refuses. `source` must outlive the blob and must not be moved.
+// The blob of a remote file, or of a regular file that has at least one byte from source.offset on. Returns null if
+// `access` asks for a mapping and the system refuses. `source` must outlive the blob and must not be moved.
 std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access);
 // The blob of an empty file.
 std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access);

@@ -102,12 +102,13 @@ void FileStream::find_compression() {
     decoder_.emplace(compression_);
     decoder_->set_threads(threads_);
     compressed_ = bytes;
-    following_ = is_file ? Following::kReady : Following::kLater;
+    following_ = is_file || source_.remote ? Following::kReady : Following::kLater;
 }
 
 std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
     if (is_at_end_) return 0;
-    const std::size_t size = read_some(source_.file.get(), into, cancellation_, source_.name);
+    const std::size_t size = source_.remote ? source_.read_at(consumed_, into)
+                                            : read_some(source_.file.get(), into, cancellation_, source_.name);
     is_at_end_ = size == 0;
     consumed_ += size;
     if (hash_) hash_->add(into.first(size));

@@ -89,8 +89,7 @@ private:
         const std::size_t rest = compressed_.size();
         const std::size_t size = std::max(rest, kReadSize);
         const auto buffer = buffer_.grow(rest + size, compressed_);
-        const std::size_t got =
-            read_at(source_.file.get(), source_.offset + next_byte_, buffer.subspan(rest, size), source_.name);
+        const std::size_t got = source_.read_at(source_.offset + next_byte_, buffer.subspan(rest, size));
         next_byte_ += got;
         compressed_ = buffer.first(rest + got);
         return got > 0;

@@ -139,6 +139,25 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     return Input(std::move(impl));
 }
 
+Input Input::of_remote(std::shared_ptr<const RemoteFile> file, const std::string& path,
+                       const Cancellation* cancellation, Encoding encoding) {
+    auto impl = std::make_shared<Impl>();
+    impl->path = path;
+    impl->cancellation = cancellation;
+    impl->access = Access::kRead;
+    impl->encoding = encoding;
+    impl->source.name = path;
+    impl->source.remote = std::move(file);
+    impl->identity.size = impl->source.remote->size();
+    impl->blob = make_file_blob(impl->source, impl->access);
+    const bool has_bytes = impl->blob->size() > 0;
+    if (has_bytes && (encoding != Encoding::kBytes || is_compressed(*impl->blob))) {
+        impl->blob.reset();
+        impl->stream = std::make_unique<FileStream>(impl->source, cancellation, encoding);
+    }
+    return Input(std::move(impl));
+}
+
 Input Input::open_snapshot(const std::string& path, const Cancellation* cancellation, Access access) {
     Input input = open(path, cancellation, access);
     Impl& impl = *input.impl_;
@@ -250,6 +269,7 @@ void Input::spool(Meter* meter) {
     // From here on, the copy is the source.
     Source& source = impl.source;
     source.version.reset();
+    source.remote.reset();
     source.file = std::move(temporary);
     source.offset = 0;
     source.status = stat_of(source.file.get(), source.name);

@@ -20,7 +20,7 @@ constexpr std::size_t kPartSize = std::size_t{1} << 20;
 
 InputHash::InputHash(Input& input) : cancellation_(input.cancellation()), hash_(std::make_shared<ContentHash>()) {
     const Source& source = source_of(input);
-    if (!S_ISREG(source.status.st_mode) || !source.version) {
+    if (!source.remote && (!S_ISREG(source.status.st_mode) || !source.version)) {
         hash_stream(input, hash_);
         return;
     }
@@ -30,8 +30,9 @@ InputHash::InputHash(Input& input) : cancellation_(input.cancellation()), hash_(
                source.status,
                source.offset,
                source.version,
-               false};
-    if (!source_.file.is_open()) throw_errno(source.name);
+               false,
+               source.remote};
+    if (!source_.remote && !source_.file.is_open()) throw_errno(source.name);
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) {
             try {
@@ -46,12 +47,12 @@ InputHash::InputHash(Input& input) : cancellation_(input.cancellation()), hash_(
 }
 
 void InputHash::hash_file(const std::stop_token& stop) {
-    const auto size = static_cast<std::uint64_t>(source_.status.st_size);
+    const auto size = source_.remote ? source_.remote->size() : static_cast<std::uint64_t>(source_.status.st_size);
     std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(kPartSize, size));
     for (std::uint64_t at = source_.offset; at < size && !stop.stop_requested();) {
         if (cancellation_ != nullptr) cancellation_->throw_if_requested();
         const auto part = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), size - at));
-        if (read_at(source_.file.get(), at, part, source_.name) < part.size()) {
+        if (source_.read_at(at, part) < part.size()) {
             throw InputChangedError("input truncated while reading");
         }
         hash_->add(part);
@@ -62,7 +63,7 @@ void InputHash::hash_file(const std::stop_token& stop) {
 ContentDigest InputHash::finish() {
     if (thread_.joinable()) {
         thread_.join();
-    } else if (source_.file.is_open()) {
+    } else if (source_.remote || source_.file.is_open()) {
         hash_file({});
     }
     if (error_) std::rethrow_exception(error_);

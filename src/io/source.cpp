@@ -1,11 +1,19 @@
 #include "io/source.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "cleave/error.h"
 
 namespace cleave {
+
+std::size_t Source::read_at(std::uint64_t at, std::span<std::uint8_t> into) const {
+    if (!remote) return cleave::read_at(file.get(), at, into, name);
+    const auto there = into.first(std::min<std::uint64_t>(into.size(), remote->size() - std::min(at, remote->size())));
+    if (!there.empty()) remote->read(at, there);
+    return there.size();
+}
 
 FileChange Source::change() const noexcept { return version ? version->change(file.get()) : FileChange::kNone; }
 

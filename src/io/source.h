@@ -1,24 +1,33 @@
-// An open file or pipe, and whether it has changed since it was opened. Knows nothing about CSV.
+// An open file or pipe or a remote file, and whether it has changed since it was opened. Knows nothing about CSV.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "io/fd.h"
 #include "io/file_version.h"
+#include "io/remote_file.h"
 
 namespace cleave {
 
 struct Source {
-    Fd file;
+    Fd file;                             // not open if it is remote
     std::string name;                    // as shown in messages
     struct stat status;                  // when it was opened
     std::uint64_t offset = 0;            // where reading begins in the file
     std::optional<FileVersion> version;  // only if other processes can change the file
     bool is_snapshot = false;            // appended bytes do not count as a change
+
+    std::shared_ptr<const RemoteFile> remote;  // or null; then the status says nothing
+
+    // Fills `into` with the bytes from `at` on, counted from the beginning of the file, unless the end comes first.
+    // Returns the number of bytes. Throws SystemError and what RemoteFile::read() throws. Any thread may call it.
+    std::size_t read_at(std::uint64_t at, std::span<std::uint8_t> into) const;
 
     // Like the members of Input with the same names. `has_lost` says that some bytes could not be read and were
     // replaced with zeros.

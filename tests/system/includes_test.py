@@ -21,7 +21,7 @@ import tempfile
 # The floors of src/, from the top down, and which folders each folder may include: only folders on lower floors, so no
 # two folders depend on each other. All except the kernels may also include base; all may include include/cleave.
 FLOORS = [
-    {"cli": "job formats lane write plan classes stage scan offload io memory"},
+    {"cli": "job formats lane write plan classes stage store scan offload io memory"},
     {"job": "formats lane write plan keys stage scan index dialect io"},
     {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
      "lane": "plan classes keys stage records scan offload memory", "write": "io"},
@@ -31,7 +31,7 @@ FLOORS = [
     {"check": "scan json dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",
      "records": "scan io memory"},
     {"scan": "kernels dialect io"},
-    {"index": "dialect io", "kernels": "", "offload": "io memory"},
+    {"index": "dialect io", "kernels": "", "offload": "io memory", "store": "io memory"},
     {"dialect": "json", "io": "inflate", "memory": ""},
     {"inflate": "", "json": ""},
     {"base": ""},

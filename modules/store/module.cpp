@@ -1,0 +1,82 @@
+// The interface of the module: see store_module.h. Exceptions end here.
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string_view>
+
+#include "failure.h"
+#include "store.h"
+#include "store/store_module.h"
+
+namespace {
+
+using cleave::store::Failure;
+using cleave::store::Object;
+using cleave::store::Store;
+
+void explain(cleave_store_call* call, std::string_view message) noexcept {
+    if (call->message == nullptr || call->message_size == 0) return;
+    const std::size_t size = std::min(message.size(), call->message_size - 1);
+    std::memcpy(call->message, message.data(), size);
+    call->message[size] = 0;
+}
+
+template <class Work>
+cleave_store_result guarded(cleave_store_call* call, Work work) noexcept {
+    try {
+        work();
+        return CLEAVE_STORE_DONE;
+    } catch (const Failure& failure) {
+        explain(call, failure.what());
+        return failure.result();
+    } catch (const std::bad_alloc&) {
+        explain(call, "there is not enough memory");
+        return CLEAVE_STORE_FAILED;
+    } catch (const std::exception& error) {
+        explain(call, error.what());
+        return CLEAVE_STORE_FAILED;
+    }
+}
+
+cleave_store_result open_store(const char* url, void** store, cleave_store_call* call) {
+    return guarded(call, [&] { *store = new Store(cleave::store::parse_location(url), *call); });
+}
+
+void close_store(void* store) { delete static_cast<Store*>(store); }
+
+size_t ports_of(const void* store, uint16_t* into) {
+    const auto& ports = static_cast<const Store*>(store)->settings().ports;
+    std::copy_n(ports.begin(), ports.size(), into);
+    return ports.size();
+}
+
+cleave_store_result find_object(void* store, const char* url, void** object, cleave_store_call* call) {
+    return guarded(call, [&] { *object = static_cast<Store*>(store)->find(url, *call).release(); });
+}
+
+const cleave_store_facts* facts_of(const void* object) { return &static_cast<const Object*>(object)->facts(); }
+
+void release_object(void* object) { delete static_cast<Object*>(object); }
+
+cleave_store_result read_object(void* object, uint64_t offset, void* into, size_t size, cleave_store_call* call) {
+    return guarded(call, [&] {
+        static_cast<const Object*>(object)->read(offset, {static_cast<std::uint8_t*>(into), size}, *call);
+    });
+}
+
+constexpr cleave_store_module kModule{CLEAVE_STORE_VERSION,
+                                      sizeof(cleave_store_module),
+                                      open_store,
+                                      close_store,
+                                      ports_of,
+                                      find_object,
+                                      facts_of,
+                                      release_object,
+                                      read_object};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const cleave_store_module* cleave_store_open() { return &kModule; }

@@ -1,0 +1,185 @@
+#include "settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "failure.h"
+
+namespace cleave::store {
+namespace {
+
+using Profile = std::map<std::string, std::string>;
+
+[[noreturn]] void throw_invalid(const std::string& message) { throw Failure(CLEAVE_STORE_INVALID, message); }
+
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets variables
+    return value == nullptr ? "" : value;
+}
+
+std::string first_of(std::initializer_list<std::string> values) {
+    for (const std::string& value : values) {
+        if (!value.empty()) return value;
+    }
+    return "";
+}
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return "";
+    return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// Adds the settings of one section of an INI file; those that are there already stay. Indented lines belong to the
+// setting before them, of which none is needed here.
+void read_section(const std::string& path, std::string_view section, Profile& profile) {
+    std::ifstream file(path);
+    bool is_inside = false;
+    for (std::string line; std::getline(file, line);) {
+        const std::string_view text = trimmed(line);
+        if (text.empty() || text.front() == '#' || text.front() == ';') continue;
+        if (text.front() == '[') {
+            is_inside = text.back() == ']' && trimmed(text.substr(1, text.size() - 2)) == section;
+            continue;
+        }
+        const std::size_t equals = text.find('=');
+        if (!is_inside || line.front() == ' ' || line.front() == '\t' || equals == std::string_view::npos) continue;
+        profile.try_emplace(std::string(trimmed(text.substr(0, equals))), trimmed(text.substr(equals + 1)));
+    }
+}
+
+Profile read_profile() {
+    const std::string home = environment("HOME");
+    const std::string name = first_of({environment("AWS_PROFILE"), environment("AWS_DEFAULT_PROFILE"), "default"});
+    Profile profile;
+    read_section(first_of({environment("AWS_SHARED_CREDENTIALS_FILE"), home + "/.aws/credentials"}), name, profile);
+    const std::string config = first_of({environment("AWS_CONFIG_FILE"), home + "/.aws/config"});
+    read_section(config, name == "default" ? name : "profile " + name, profile);
+    return profile;
+}
+
+Credentials credentials_of(Profile& profile) {
+    Credentials own{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+                    environment("AWS_SESSION_TOKEN")};
+    if (own.key_id.empty() != own.secret.empty()) {
+        throw_invalid("only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set");
+    }
+    if (!own.is_empty()) return own;
+    Credentials found{profile["aws_access_key_id"], profile["aws_secret_access_key"], profile["aws_session_token"]};
+    if (found.key_id.empty() != found.secret.empty()) throw_invalid("the profile has only half of its credentials");
+    return found;
+}
+
+// The host without the port, and the port. Throws Failure.
+std::uint16_t port_of(const std::string& host, const std::string& scheme) {
+    const std::size_t colon = host.rfind(':');
+    if (colon == std::string::npos || host.find(']', colon) != std::string::npos) return scheme == "http" ? 80 : 443;
+    std::uint16_t port = 0;
+    const char* const end = host.data() + host.size();
+    const auto [last, error] = std::from_chars(host.data() + colon + 1, end, port);
+    if (error != std::errc() || last != end || port == 0) throw_invalid("the port of the server is not a number");
+    return port;
+}
+
+bool is_host(std::string_view host) {
+    const auto is_allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view(".-_:[]").find(c) != std::string_view::npos;
+    };
+    return !host.empty() && std::ranges::all_of(host, is_allowed);
+}
+
+// libcurl finds the proxy itself. The server is reached without it if NO_PROXY says so.
+void add_ports(Settings& settings) {
+    settings.ports = {port_of(settings.host, settings.scheme)};
+    const std::string proxy = first_of({environment((settings.scheme + "_proxy").c_str()),
+                                        settings.scheme == "https" ? environment("HTTPS_PROXY") : "",
+                                        environment("all_proxy"), environment("ALL_PROXY")});
+    if (proxy.empty()) return;
+    std::string host = proxy.substr(proxy.find("://") == std::string::npos ? 0 : proxy.find("://") + 3);
+    host = host.substr(host.rfind('@') + 1);  // npos + 1 is 0
+    host = host.substr(0, host.find('/'));
+    constexpr std::uint16_t kProxyPort = 1080;  // libcurl's, if none is given
+    settings.ports.push_back(host.find(':') == std::string::npos ? kProxyPort : port_of(host, settings.scheme));
+}
+
+// Splits "https://host:port/prefix".
+void set_endpoint(Settings& settings, const std::string& url) {
+    const std::size_t colon = url.find("://");
+    settings.scheme = url.substr(0, colon);
+    if (colon == std::string::npos || (settings.scheme != "https" && settings.scheme != "http")) {
+        throw_invalid("the endpoint is not a URL that begins with https:// or http://");
+    }
+    const std::string rest = url.substr(colon + 3);
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    settings.host = rest.substr(0, slash);
+    if (!is_host(settings.host)) throw_invalid("the endpoint is not the URL of a server");
+    std::string prefix = rest.substr(slash);
+    while (prefix.ends_with('/')) prefix.pop_back();
+    settings.prefix = percent_encoded(prefix, true);
+    add_ports(settings);
+}
+
+}  // namespace
+
+Location parse_location(const std::string& url) {
+    const std::size_t colon = url.find("://");
+    Location location{url.substr(0, colon), {}, {}};
+    constexpr std::array<std::string_view, 4> kSchemes{"s3", "gs", "https", "http"};
+    if (colon == std::string::npos || std::ranges::find(kSchemes, location.scheme) == kSchemes.end()) {
+        throw_invalid("only URLs that begin with s3://, gs://, https:// or http:// are read");
+    }
+    const std::string rest = url.substr(colon + 3);
+    const std::size_t end = std::min(rest.find_first_of(location.is_bucket() ? "/" : "/?#"), rest.size());
+    location.bucket = rest.substr(0, end);
+    if (location.bucket.find('@') != std::string::npos) {
+        throw_invalid("a URL with a user name or password is not used, as others can see it");
+    }
+    if (!is_host(location.bucket))
+        throw_invalid("the URL has no " + std::string(location.is_bucket() ? "bucket" : "server"));
+    location.key = rest.substr(end);
+    if (location.key.starts_with('/')) location.key.erase(0, 1);
+    if (location.is_bucket() && location.key.empty()) throw_invalid("the URL names a bucket, and not an object");
+    return location;
+}
+
+Settings settings_for(const Location& location) {
+    Settings settings;
+    settings.certificates = environment("AWS_CA_BUNDLE");
+    if (!location.is_bucket()) {
+        settings.scheme = location.scheme;
+        settings.host = location.bucket;
+        add_ports(settings);
+        return settings;
+    }
+    Profile profile = read_profile();
+    settings.credentials = credentials_of(profile);
+    const std::string endpoint =
+        first_of({environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"), profile["endpoint_url"]});
+    settings.region = first_of({environment("AWS_REGION"), environment("AWS_DEFAULT_REGION"), profile["region"],
+                                location.scheme == "gs" ? "auto" : "us-east-1"});
+    const std::string in_path = '/' + percent_encoded(location.bucket, false);
+    if (!endpoint.empty() || location.scheme == "gs") {
+        set_endpoint(settings, endpoint.empty() ? "https://storage.googleapis.com" : endpoint);
+        settings.prefix += in_path;
+        return settings;
+    }
+    settings.scheme = "https";
+    settings.host = "s3." + settings.region + ".amazonaws.com";
+    // A certificate for *.s3.amazonaws.com is not one for names with more dots.
+    add_ports(settings);
+    if (location.bucket.find('.') == std::string::npos) {
+        settings.host = location.bucket + '.' + settings.host;
+    } else {
+        settings.prefix = in_path;
+    }
+    return settings;
+}
+
+}  // namespace cleave::store

@@ -1,0 +1,40 @@
+// Where a store is, and with which credentials it is used: from a URL, the environment and the files of the AWS tools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sign.h"
+
+namespace cleave::store {
+
+struct Location {
+    std::string scheme;  // "s3", "gs", "https" or "http"
+    std::string bucket;  // of s3 and gs; otherwise the server, with its port if one is given
+    std::string key;     // without the leading "/", as in the URL; of https and http, with the query
+
+    bool is_bucket() const noexcept { return scheme == "s3" || scheme == "gs"; }
+};
+
+// Throws Failure for a URL that is none, that lacks a bucket or a server, or that contains a user name or a password.
+// The message does not contain the URL.
+Location parse_location(const std::string& url);
+
+struct Settings {
+    std::string scheme;                // "https" or "http"
+    std::string host;                  // with the port, if it is not the scheme's own
+    std::string prefix;                // of paths, encoded; begins with "/" unless it is empty
+    std::vector<std::uint16_t> ports;  // of the server and, if the environment names one, of the proxy
+    std::string certificates;          // of AWS_CA_BUNDLE
+    std::string region;
+    Credentials credentials;  // empty: requests are not signed
+};
+
+// Reads, in this order, AWS_ACCESS_KEY_ID and its like, and the profile AWS_PROFILE or "default" of ~/.aws/credentials
+// and ~/.aws/config, or of the files that AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name. The endpoint is that of
+// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile, the region that of AWS_REGION, AWS_DEFAULT_REGION or the
+// profile. Throws Failure for settings that contradict each other, without their values.
+Settings settings_for(const Location& location);
+
+}  // namespace cleave::store

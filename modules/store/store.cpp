@@ -1,0 +1,266 @@
+#include "store.h"
+
+#include <curl/curl.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "failure.h"
+
+namespace cleave::store {
+namespace {
+
+constexpr int kNoSuchRange = 416;
+
+const std::string& header(const Response& response, const std::string& name) {
+    static const std::string kNone;
+    const auto found = response.headers.find(name);
+    return found == response.headers.end() ? kNone : found->second;
+}
+
+// The text of an element of the server's XML; empty if it has none. Only what consists of letters, digits and hyphens
+// is of use here, so that nothing else gets into messages.
+std::string element(const std::string& xml, const std::string& name) {
+    const std::string open = '<' + name + '>';
+    const std::size_t begin = xml.find(open);
+    if (begin == std::string::npos) return "";
+    const std::size_t end = xml.find('<', begin + open.size());
+    if (end == std::string::npos) return "";
+    const std::string text = xml.substr(begin + open.size(), end - begin - open.size());
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    return text.size() <= 64 && std::ranges::all_of(text, is_plain) ? text : "";
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value)
+                                                                                     : std::nullopt;
+}
+
+struct ContentRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t total = 0;
+};
+
+// "bytes 0-99/1234"
+std::optional<ContentRange> content_range(std::string_view text) {
+    if (!text.starts_with("bytes ")) return std::nullopt;
+    text.remove_prefix(6);
+    const std::size_t hyphen = text.find('-');
+    const std::size_t slash = text.find('/');
+    if (hyphen == std::string_view::npos || slash == std::string_view::npos || slash < hyphen) return std::nullopt;
+    const auto first = number(text.substr(0, hyphen));
+    const auto last = number(text.substr(hyphen + 1, slash - hyphen - 1));
+    const auto total = number(text.substr(slash + 1));
+    if (!first || !last || !total || *last < *first || *last >= *total) return std::nullopt;
+    return ContentRange{*first, *last + 1, *total};
+}
+
+// The system's resolver loads what it is configured to use, which it could not do later. Whether it finds the name does
+// not matter here.
+void resolve(const std::string& host) {
+    const std::string name =
+        host.starts_with('[') ? host.substr(1, host.find(']') - 1) : host.substr(0, host.find(':'));
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(name.c_str(), nullptr, nullptr, &found) == 0) ::freeaddrinfo(found);
+}
+
+bool is_weak(const std::string& tag) { return tag.starts_with("W/"); }
+
+[[noreturn]] void throw_no_ranges() {
+    throw Failure(CLEAVE_STORE_UNSUPPORTED, "the server does not send ranges of this file; download it first");
+}
+
+}  // namespace
+
+Store::Store(const Location& location, cleave_store_call& call)
+    : location_(location), settings_(settings_for(location)), http_(settings_.certificates), region_(settings_.region) {
+    throw_if_cancelled(call);
+    if (settings_.ports.size() == 1) resolve(settings_.host);
+}
+
+std::string Store::region() {
+    const std::scoped_lock lock(mutex_);
+    return region_;
+}
+
+Exchange Store::exchange_of(std::string method, const std::string& path) const {
+    Exchange exchange;
+    exchange.scheme = settings_.scheme;
+    exchange.request.method = std::move(method);
+    exchange.request.host = settings_.host;
+    exchange.request.path = path;
+    exchange.request.body_hash = sha256_hex("");
+    exchange.follows = !location_.is_bucket();
+    return exchange;
+}
+
+Response Store::attempt(Exchange exchange, cleave_store_call& call) {
+    if (!settings_.credentials.is_empty()) {
+        sign(exchange.request, settings_.credentials, region(), std::time(nullptr) + skew_s_);
+    }
+    Response response = http_.send(exchange, call);
+    const bool is_success = response.status >= 200 && response.status < 300;
+    if (!is_success && response.status != exchange.also) refuse(response);
+    return response;
+}
+
+Response Store::perform(const std::function<Exchange()>& make, cleave_store_call& call) {
+    for (unsigned number = 1;; ++number) {
+        try {
+            return attempt(make(), call);
+        } catch (const Transient& error) {
+            if (number == kMostAttempts) throw Failure(CLEAVE_STORE_FAILED, error.what());
+            wait_before(number, error.wait_s(), call);
+        }
+    }
+}
+
+void Store::refuse(const Response& response) {
+    const std::string code = element(response.body, "Code");
+    const std::string status =
+        "the server answers " + std::to_string(response.status) + (code.empty() ? "" : ", " + code);
+    const std::string& bucket_region = header(response, "x-amz-bucket-region");
+    const std::string named = bucket_region.empty() ? element(response.body, "Region") : bucket_region;
+    if (!named.empty() && location_.scheme == "s3" && response.status != 403) {
+        const std::scoped_lock lock(mutex_);
+        if (std::exchange(region_, named) != named) throw Transient(status);
+    }
+    if (code == "RequestTimeTooSkewed") {
+        const std::time_t there = ::curl_getdate(header(response, "date").c_str(), nullptr);
+        const std::int64_t skew = there - std::time(nullptr);
+        if (there > 0 && std::abs(skew_s_.exchange(skew) - skew) > 60) throw Transient(status);
+        throw Failure(CLEAVE_STORE_DENIED, "the clock of this machine is too far from that of the server");
+    }
+    if (code == "ExpiredToken" || code == "TokenRefreshRequired") {
+        throw Failure(CLEAVE_STORE_DENIED, "the credentials have expired");
+    }
+    switch (response.status) {
+        case 404:
+            if (code == "NoSuchBucket") throw Failure(CLEAVE_STORE_ABSENT, "there is no such bucket");
+            throw Failure(CLEAVE_STORE_ABSENT, "there is no such object");
+        case 412: throw Failure(CLEAVE_STORE_CHANGED, "the object has changed");
+        case 401:
+        case 403:
+            throw Failure(CLEAVE_STORE_DENIED, settings_.credentials.is_empty() && location_.is_bucket()
+                                                   ? status + "; there are no credentials"
+                                                   : status);
+        case 408:
+        case 429:
+        case 500:
+        case 502:
+        case 503:
+        case 504: {
+            const auto wait = number(header(response, "retry-after"));
+            throw Transient(status, wait ? static_cast<double>(*wait) : 0);
+        }
+        default: break;
+    }
+    if (code == "RequestTimeout") throw Transient(status);
+    throw Failure(CLEAVE_STORE_FAILED, status);
+}
+
+std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& call) {
+    const Location location = parse_location(url);
+    if (location.scheme != location_.scheme || location.bucket != location_.bucket) {
+        throw Failure(CLEAVE_STORE_INVALID, "all URLs of a run must be of one bucket or server");
+    }
+    std::string path = settings_.prefix + '/';
+    path += location.is_bucket() ? percent_encoded(location.key, true) : location.key.substr(0, location.key.find('#'));
+    std::uint64_t size = 0;
+    const auto first_byte = [&] {
+        Exchange exchange = exchange_of("GET", path);
+        exchange.request.headers["range"] = "bytes=0-0";
+        exchange.also = kNoSuchRange;
+        exchange.check = [&](const Response& response) {
+            if (response.status == 200 && header(response, "content-length") == "0") return;
+            const auto range = content_range(header(response, "content-range"));
+            if (response.status != 206 || !range) throw_no_ranges();
+            if (range->begin != 0 || range->end != 1) throw Transient("the server sent another range");
+            size = range->total;
+        };
+        exchange.sink = [](std::span<const std::uint8_t>) {};
+        return exchange;
+    };
+    Response response = perform(first_byte, call);
+    if (response.status == kNoSuchRange) {  // an empty object has no first byte
+        response = perform([&] { return exchange_of("HEAD", path); }, call);
+        if (header(response, "content-length") != "0") throw_no_ranges();
+    }
+    const std::string& tag = header(response, "etag");
+    const std::string& modified = header(response, "last-modified");
+    if (size > 0 && tag.empty() && modified.empty()) {
+        throw Failure(
+            CLEAVE_STORE_UNSUPPORTED,
+            "the server does not tell versions of this file apart, by ETag or Last-Modified; download it first");
+    }
+    return std::make_unique<Object>(*this, path, size, tag, modified);
+}
+
+Object::Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified)
+    : store_(store),
+      path_(std::move(path)),
+      tag_(std::move(tag)),
+      modified_(std::move(modified)),
+      facts_{size, tag_.empty() ? modified_.c_str() : tag_.c_str()} {}
+
+Exchange Object::exchange_of(std::uint64_t offset, std::uint64_t size) const {
+    Exchange exchange = store_.exchange_of("GET", path_);
+    Headers& headers = exchange.request.headers;
+    headers["range"] = "bytes=" + std::to_string(offset) + '-' + std::to_string(offset + size - 1);
+    if (!tag_.empty() && !is_weak(tag_)) {
+        headers["if-match"] = tag_;
+    } else if (!modified_.empty()) {
+        headers["if-unmodified-since"] = modified_;
+    }
+    exchange.check = [this, offset, size](const Response& response) { check(response, offset, size); };
+    return exchange;
+}
+
+void Object::check(const Response& response, std::uint64_t offset, std::uint64_t size) const {
+    if (header(response, "etag") != tag_ || header(response, "last-modified") != modified_) {
+        throw Failure(CLEAVE_STORE_CHANGED, "the object has changed");
+    }
+    const auto range = content_range(header(response, "content-range"));
+    if (response.status != 206 || !range) throw_no_ranges();
+    if (range->total != facts_.size) throw Failure(CLEAVE_STORE_CHANGED, "the object has changed");
+    if (range->begin != offset || range->end != offset + size) throw Transient("the server sent another range");
+}
+
+void Object::read(std::uint64_t offset, std::span<std::uint8_t> into, cleave_store_call& call) const {
+    std::size_t done = 0;
+    unsigned failed = 0;  // attempts since the last byte
+    while (done < into.size()) {
+        const std::size_t before = done;
+        try {
+            Exchange exchange = exchange_of(offset + done, into.size() - done);
+            exchange.sink = [&](std::span<const std::uint8_t> bytes) {
+                if (bytes.size() > into.size() - done) throw Transient("the server sent more than it was asked for");
+                std::ranges::copy(bytes, into.begin() + static_cast<std::ptrdiff_t>(done));
+                done += bytes.size();
+            };
+            store_.attempt(std::move(exchange), call);
+            if (done < into.size()) throw Transient("the server sent less than it said");
+        } catch (const Transient& error) {
+            failed = done > before ? 1 : failed + 1;
+            if (failed == kMostAttempts) throw Failure(CLEAVE_STORE_FAILED, error.what());
+            wait_before(failed, error.wait_s(), call);
+        } catch (const Failure& failure) {
+            // It was there before.
+            if (failure.result() != CLEAVE_STORE_ABSENT) throw;
+            throw Failure(CLEAVE_STORE_CHANGED, "the object is no longer there");
+        }
+    }
+}
+
+}  // namespace cleave::store

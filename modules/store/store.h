@@ -1,0 +1,69 @@
+// Objects of one bucket, or files of one server.
+//
+// Every range is asked for with the entity tag of the object as it was found ("If-Match"), so all bytes that are read
+// are of one content, whatever happens to the object meanwhile. Each answer has to say that it is the range that was
+// asked for, and of how many bytes in all. Where a transfer breaks off, the next one goes on from there.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "http.h"
+#include "settings.h"
+#include "store/store_module.h"
+
+namespace cleave::store {
+
+class Object;
+
+// Any thread may use it. All functions throw Failure.
+class Store {
+public:
+    Store(const Location& location, cleave_store_call& call);
+
+    std::unique_ptr<Object> find(const std::string& url, cleave_store_call& call);
+
+    const Settings& settings() const noexcept { return settings_; }
+
+    // Sends the request until it succeeds, or is refused for good. `make` makes it anew for each attempt.
+    Response perform(const std::function<Exchange()>& make, cleave_store_call& call);
+    // The same once. Throws Transient for what another attempt may achieve.
+    Response attempt(Exchange exchange, cleave_store_call& call);
+
+    Exchange exchange_of(std::string method, const std::string& path) const;
+
+private:
+    [[noreturn]] void refuse(const Response& response);
+    std::string region();
+
+    const Location location_;
+    const Settings settings_;
+    Http http_;
+    std::atomic<std::int64_t> skew_s_ = 0;  // what is added to this machine's time
+    std::mutex mutex_;
+    std::string region_;  // under mutex_
+};
+
+class Object {
+public:
+    Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified);
+
+    const cleave_store_facts& facts() const noexcept { return facts_; }
+    void read(std::uint64_t offset, std::span<std::uint8_t> into, cleave_store_call& call) const;
+
+private:
+    void check(const Response& response, std::uint64_t offset, std::uint64_t size) const;
+    Exchange exchange_of(std::uint64_t offset, std::uint64_t size) const;
+
+    Store& store_;
+    std::string path_;
+    std::string tag_;       // with its quotes; may be empty
+    std::string modified_;  // the header's text; may be empty
+    cleave_store_facts facts_;
+};
+
+}  // namespace cleave::store

@@ -1,0 +1,112 @@
+// What becomes of URLs, the environment and the files of the AWS tools.
+#include "settings.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "failure.h"
+
+namespace cleave::store {
+namespace {
+
+using Ports = std::vector<std::uint16_t>;
+
+class SettingsTest : public testing::Test {
+public:
+    SettingsTest() : home_(std::filesystem::temp_directory_path() / ("settings." + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(home_ / ".aws");
+        ::clearenv();
+        set("HOME", home_);
+    }
+    SettingsTest(const SettingsTest&) = delete;
+    SettingsTest& operator=(const SettingsTest&) = delete;
+    ~SettingsTest() override { std::filesystem::remove_all(home_); }
+
+protected:
+    static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+    void write(const std::string& name, const std::string& text) const { std::ofstream(home_ / ".aws" / name) << text; }
+    static Settings of(const std::string& url) { return settings_for(parse_location(url)); }
+
+private:
+    std::filesystem::path home_;
+};
+
+std::string refusal(const std::string& url) {
+    try {
+        parse_location(url);
+        return "";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.result(), CLEAVE_STORE_INVALID);
+        return failure.what();
+    }
+}
+
+TEST_F(SettingsTest, Locations) {
+    const Location object = parse_location("s3://bucket/a/b?c#d.csv");
+    EXPECT_EQ(object.bucket + " " + object.key, "bucket a/b?c#d.csv");
+    const Location file = parse_location("https://host:8443/a/b.csv?x=1");
+    EXPECT_EQ(file.bucket + " " + file.key, "host:8443 a/b.csv?x=1");
+    for (const char* const url : {"", "x", "ftp://h/a", "s3://", "s3:///a", "s3://b", "s3://b/", "https://",
+                                  "https:///a", "https://me:secret@host/a", "https://h\n/a", "s3://b\x7F/a"}) {
+        EXPECT_NE(refusal(url), "") << url;
+        EXPECT_EQ(refusal(url).find("secret"), std::string::npos);
+    }
+}
+
+TEST_F(SettingsTest, Hosts) {
+    EXPECT_EQ(of("s3://bucket/key").host, "bucket.s3.us-east-1.amazonaws.com");
+    EXPECT_EQ(of("s3://bucket/key").prefix, "");
+    EXPECT_EQ(of("s3://my.bucket/key").host, "s3.us-east-1.amazonaws.com");
+    EXPECT_EQ(of("s3://my.bucket/key").prefix, "/my.bucket");
+    EXPECT_EQ(of("gs://bucket/key").host, "storage.googleapis.com");
+    EXPECT_EQ(of("gs://bucket/key").region, "auto");
+    EXPECT_EQ(of("http://host/file").ports, Ports{80});
+    EXPECT_EQ(of("https://host:8443/file").ports, Ports{8443});
+    EXPECT_EQ(of("https://[::1]/file").ports, Ports{443});
+    EXPECT_EQ(of("https://[::1]:8443/file").ports, Ports{8443});
+    set("https_proxy", "http://me:secret@proxy:3128/");
+    EXPECT_EQ(of("https://host/file").ports, (Ports{443, 3128}));
+    EXPECT_EQ(of("http://host/file").ports, Ports{80});
+    set("https_proxy", "");
+    EXPECT_THROW(of("https://host:x/file"), Failure);
+    EXPECT_THROW(of("https://host:99999/file"), Failure);
+    set("AWS_ENDPOINT_URL", "http://127.0.0.1:9000/store/");
+    EXPECT_EQ(of("s3://bucket/key").host, "127.0.0.1:9000");
+    EXPECT_EQ(of("s3://bucket/key").prefix, "/store/bucket");
+    EXPECT_EQ(of("s3://bucket/key").scheme, "http");
+    set("AWS_ENDPOINT_URL_S3", "minio:9000");
+    EXPECT_THROW(of("s3://bucket/key"), Failure);
+}
+
+TEST_F(SettingsTest, Files) {
+    write("credentials",
+          "; comment\n[default]\naws_access_key_id = A\naws_secret_access_key=B\n[two]\naws_access_key_id=C\n"
+          "aws_secret_access_key = D = E \naws_session_token=F\n");
+    write("config",
+          "[default]\nregion=r1\ns3 =\n  region = nested\n[profile two]\nregion = r2\nendpoint_url=https://e:1\n"
+          "aws_access_key_id=not this\n");
+    Settings settings = of("s3://bucket/key");
+    EXPECT_EQ(settings.credentials.key_id + settings.credentials.secret, "AB");
+    EXPECT_EQ(settings.region, "r1");
+    set("AWS_PROFILE", "two");
+    settings = of("s3://bucket/key");
+    EXPECT_EQ(settings.credentials.key_id, "C");
+    EXPECT_EQ(settings.credentials.secret, "D = E");
+    EXPECT_EQ(settings.credentials.session_token, "F");
+    EXPECT_EQ(settings.region, "r2");
+    EXPECT_EQ(settings.host, "e:1");
+    set("AWS_ACCESS_KEY_ID", "X");
+    EXPECT_THROW(of("s3://bucket/key"), Failure);
+    set("AWS_SECRET_ACCESS_KEY", "Y");
+    EXPECT_EQ(of("s3://bucket/key").credentials.key_id, "X");
+    set("AWS_PROFILE", "none");
+    EXPECT_EQ(of("https://host/x").credentials.key_id, "");
+}
+
+}  // namespace
+}  // namespace cleave::store

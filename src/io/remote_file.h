@@ -1,0 +1,24 @@
+// A file that is not on this machine, such as an object in a store. Knows nothing about stores.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace cleave {
+
+// All of its bytes are of one version of the file: what reads others throws. Any thread may use it.
+class RemoteFile {
+public:
+    RemoteFile() = default;
+    RemoteFile(const RemoteFile&) = delete;
+    RemoteFile& operator=(const RemoteFile&) = delete;
+    virtual ~RemoteFile() = default;
+
+    virtual std::uint64_t size() const noexcept = 0;
+
+    // Fills `into` with the bytes from `offset` on, which are within the file. Throws InputChangedError if the file has
+    // changed, StoreError if it cannot be read, and Cancelled.
+    virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,163 @@
+#include "store/read_ahead_file.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace cleave {
+
+struct ReadAheadFile::Part {
+    std::uint64_t number = 0;
+    std::vector<std::uint8_t> bytes;  // written by the thread that fetches it, until is_there
+    std::exception_ptr error;
+    bool is_there = false;      // or has failed
+    bool was_read = false;      // at least some of it
+    std::uint64_t used_at = 0;  // the clock
+    unsigned readers = 0;       // that wait for it or copy from it
+};
+
+ReadAheadFile::ReadAheadFile(const Opener& open, const Cancellation* cancellation, std::uint64_t part_size,
+                             unsigned threads)
+    : cancellation_(cancellation), file_(open(cancellation_)), part_size_(part_size), most_threads_(threads) {
+    ends_.fill(file_->size());
+    ends_.front() = 0;  // whoever begins at the beginning is taken to read in order
+}
+
+ReadAheadFile::~ReadAheadFile() {
+    cancellation_.request();
+    {
+        const MutexLock lock(mutex_);
+        is_closing_ = true;
+        wanted_.clear();
+    }
+    changed_.notify_all();
+    threads_.clear();
+}
+
+// Ends are noted before the bytes are there, because threads that share a stretch ask for its parts at the same time.
+bool ReadAheadFile::continues(std::uint64_t offset, std::uint64_t size) const {
+    const auto is_before = [&](std::uint64_t end) { return end <= offset && offset - end < part_size_; };
+    auto* const known = std::ranges::find_if(ends_, is_before);
+    const bool is_known = known != ends_.end() || parts_.contains(offset / part_size_);
+    if (known != ends_.end()) {
+        *known = offset + size;
+    } else {
+        ends_[next_end_++ % ends_.size()] = offset + size;
+    }
+    return is_known;
+}
+
+// Whether another part can be had, for somebody who reads it now or for later. The one that was not used for longest
+// has to go, but only a reader takes the place of a part that nobody has read yet.
+bool ReadAheadFile::make_room(bool for_reader) const {
+    if (parts_.size() < kMostParts) return true;
+    auto oldest = parts_.end();
+    for (auto at = parts_.begin(); at != parts_.end(); ++at) {
+        const Part& part = *at->second;
+        if (!part.is_there || part.readers > 0 || (!part.was_read && !for_reader)) continue;
+        if (oldest == parts_.end() || part.used_at < oldest->second->used_at) oldest = at;
+    }
+    if (oldest == parts_.end()) return false;
+    parts_.erase(oldest);
+    return true;
+}
+
+// The part of this number, which is fetched if nobody wanted it yet.
+std::shared_ptr<ReadAheadFile::Part> ReadAheadFile::want(std::uint64_t number) const {
+    std::shared_ptr<Part>& part = parts_[number];
+    if (part) return part;
+    part = std::make_shared<Part>();
+    part->number = number;
+    part->used_at = ++clock_;
+    wanted_.push_back(part);
+    if (idle_ < wanted_.size() && threads_.size() < most_threads_) {
+        try {
+            threads_.emplace_back([this] { fetch(); });
+        } catch (const std::system_error&) {  // there are others, or the reader fetches it itself
+        }
+    }
+    changed_.notify_all();
+    return part;
+}
+
+void ReadAheadFile::fetch() const {
+    MutexLock lock(mutex_);
+    for (;;) {
+        ++idle_;
+        while (wanted_.empty() && !is_closing_) changed_.wait(lock);
+        --idle_;
+        if (is_closing_) return;
+        const std::shared_ptr<Part> part = std::move(wanted_.front());
+        wanted_.pop_front();
+        lock.unlock();
+        std::exception_ptr error;
+        try {
+            const std::uint64_t begin = part->number * part_size_;
+            part->bytes.resize(std::min(part_size_, size() - begin));
+            file_->read(begin, part->bytes);
+        } catch (...) {  // passed on to whoever reads it
+            error = std::current_exception();
+        }
+        lock.lock();
+        part->error = error;
+        part->is_there = true;
+        if (error) {
+            const auto found = parts_.find(part->number);
+            if (found != parts_.end() && found->second == part) parts_.erase(found);
+        }
+        changed_.notify_all();
+    }
+}
+
+void ReadAheadFile::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    {
+        MutexLock lock(mutex_);
+        if (!continues(offset, into.size())) {
+            lock.unlock();
+            file_->read(offset, into);
+            return;
+        }
+    }
+    while (!into.empty()) {
+        const std::uint64_t size = std::min<std::uint64_t>(into.size(), part_size_ - offset % part_size_);
+        read_part(offset, into.first(size));
+        offset += size;
+        into = into.subspan(size);
+    }
+}
+
+void ReadAheadFile::read_part(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    const std::uint64_t number = offset / part_size_;
+    const std::uint64_t count = (size() + part_size_ - 1) / part_size_;
+    MutexLock lock(mutex_);
+    if (!parts_.contains(number) && !make_room(true)) {  // all parts are in use
+        lock.unlock();
+        file_->read(offset, into);
+        return;
+    }
+    const std::shared_ptr<Part> part = want(number);
+    ++part->readers;
+    for (std::uint64_t next = number + 1; next < std::min(count, number + most_threads_); ++next) {
+        if (!parts_.contains(next) && make_room(false)) want(next);
+    }
+    if (threads_.empty()) {
+        lock.unlock();
+        file_->read(offset, into);
+        lock.lock();
+        --part->readers;
+        return;
+    }
+    while (!part->is_there) changed_.wait(lock);
+    if (part->error) {
+        --part->readers;
+        std::rethrow_exception(part->error);
+    }
+    lock.unlock();
+    std::ranges::copy(std::span(part->bytes).subspan(offset % part_size_, into.size()), into.begin());
+    lock.lock();
+    --part->readers;
+    part->used_at = ++clock_;
+    part->was_read = true;
+}
+
+}  // namespace cleave

@@ -1,0 +1,76 @@
+// A remote file that is read ahead of those who read it in order.
+//
+// A store answers a request after tens of milliseconds, and sends less over one connection than a scan takes, so many
+// parts are fetched at a time. A read that begins where an earlier one ended, or less than a part behind that, or in a
+// part that is there, belongs to somebody who reads in order: the part that it is in is fetched as a whole, and so are
+// those after it:
+//
+//     |  part  |  part  |  part  |  part  |  part  |
+//                 ^ is read  ^ fetched at the same time, as many as there are threads
+//
+// Every other read is passed on as it is, so that a search here and there fetches little. Parts that were read stay
+// until their place is needed, because readers come back for a few bytes, and threads that read one stretch are not
+// equally fast; the one that was used last is the last to go. A part that fails fails whoever reads it, and is fetched
+// anew for the next.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "cleave/cancel.h"
+#include "io/remote_file.h"
+
+namespace cleave {
+
+class ReadAheadFile final : public RemoteFile {
+public:
+    static constexpr std::uint64_t kPartSize = std::uint64_t{4} << 20;
+    static constexpr unsigned kThreads = 16;
+    static constexpr std::size_t kMostParts = 24;  // in memory, being fetched or waiting to be read
+
+    // Finds the file. Waits for it, then and later, end when the cancellation is requested.
+    using Opener = std::function<std::shared_ptr<const RemoteFile>(const Cancellation&)>;
+
+    // `cancellation`, if not null, must outlive the object. Throws what `open` throws.
+    ReadAheadFile(const Opener& open, const Cancellation* cancellation, std::uint64_t part_size = kPartSize,
+                  unsigned threads = kThreads);
+    // Does not wait for parts that nobody needs any more.
+    ~ReadAheadFile() override;
+
+    std::uint64_t size() const noexcept override { return file_->size(); }
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
+
+private:
+    struct Part;
+
+    bool continues(std::uint64_t offset, std::uint64_t size) const CLEAVE_REQUIRES(mutex_);
+    std::shared_ptr<Part> want(std::uint64_t number) const CLEAVE_REQUIRES(mutex_);
+    void read_part(std::uint64_t offset, std::span<std::uint8_t> into) const;
+    void fetch() const;
+    bool make_room(bool for_reader) const CLEAVE_REQUIRES(mutex_);
+
+    Cancellation cancellation_;
+    std::shared_ptr<const RemoteFile> file_;
+    const std::uint64_t part_size_;
+    const unsigned most_threads_;
+    mutable Mutex mutex_;
+    mutable ConditionVariable changed_;  // a part has arrived, or is wanted
+    mutable std::map<std::uint64_t, std::shared_ptr<Part>> parts_ CLEAVE_GUARDED_BY(mutex_);
+    mutable std::deque<std::shared_ptr<Part>> wanted_ CLEAVE_GUARDED_BY(mutex_);
+    mutable std::array<std::uint64_t, 64> ends_ CLEAVE_GUARDED_BY(mutex_){};  // of the last reads
+    mutable std::size_t next_end_ CLEAVE_GUARDED_BY(mutex_) = 0;
+    mutable std::uint64_t clock_ CLEAVE_GUARDED_BY(mutex_) = 0;
+    mutable unsigned idle_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads that wait for a part to fetch
+    mutable bool is_closing_ CLEAVE_GUARDED_BY(mutex_) = false;
+    mutable std::vector<std::jthread> threads_;  // last: they use the other members; under mutex_
+};
+
+}  // namespace cleave

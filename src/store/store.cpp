@@ -1,0 +1,127 @@
+#include "store/store.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/module.h"
+#include "base/module_paths.h"
+#include "memory/plugin.h"
+#include "store/read_ahead_file.h"
+
+namespace cleave {
+namespace {
+
+constexpr ModuleKind kModule{.file = "cleave_store.so",
+                             .function = CLEAVE_STORE_SYMBOL,
+                             .version = CLEAVE_STORE_VERSION,
+                             .size = sizeof(cleave_store_module),
+                             .need = "URLs need",
+                             .page = "doc/guide/stores.md"};
+constexpr std::array<std::string_view, 4> kSchemes{"s3://", "gs://", "https://", "http://"};
+
+const cleave_store_module& open_module(const std::vector<std::string>& paths) {
+    return load_module<cleave_store_module>(kModule, paths);
+}
+
+// One call of the module: what it may need, and how it ends.
+class Call {
+public:
+    Call(std::string name, const Cancellation* cancellation)
+        : name_(std::move(name)),
+          cancellation_(cancellation),
+          call_{is_cancelled, this, message_.data(), message_.size()} {}
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    cleave_store_call* get() noexcept { return &call_; }
+
+    void judge(cleave_store_result result) {
+        message_.back() = 0;
+        const std::string message = printable(message_.data());
+        switch (result) {
+            case CLEAVE_STORE_DONE: return;
+            case CLEAVE_STORE_CHANGED: throw InputChangedError(message);
+            case CLEAVE_STORE_UNSUPPORTED: throw InputError(message);
+            case CLEAVE_STORE_INVALID: throw ArgumentError(message);
+            case CLEAVE_STORE_CANCELLED: throw Cancelled();
+            default: throw StoreError(name_ + ": " + message);
+        }
+    }
+
+private:
+    static int is_cancelled(void* context) {
+        const Call& call = *static_cast<Call*>(context);
+        return call.cancellation_ != nullptr && call.cancellation_->requested() ? 1 : 0;
+    }
+
+    std::string name_;
+    const Cancellation* cancellation_;
+    std::array<char, 256> message_{};
+    cleave_store_call call_;
+};
+
+std::shared_ptr<void> open_store(const cleave_store_module& module, const std::string& url) {
+    Call call(shown_url(url), nullptr);
+    void* store = nullptr;
+    call.judge(module.open(url.c_str(), &store, call.get()));
+    return {store, module.close};
+}
+
+class StoredObject final : public RemoteFile {
+public:
+    StoredObject(const cleave_store_module& module, std::shared_ptr<void> store, const std::string& url,
+                 const Cancellation* cancellation)
+        : module_(module), store_(std::move(store)), name_(shown_url(url)), cancellation_(cancellation) {
+        Call call(name_, cancellation);
+        void* object = nullptr;
+        call.judge(module.find(store_.get(), url.c_str(), &object, call.get()));
+        object_ = {object, module.release};
+    }
+
+    std::uint64_t size() const noexcept override { return module_.facts(object_.get())->size; }
+
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
+        Call call(name_, cancellation_);
+        call.judge(module_.read(object_.get(), offset, into.data(), into.size(), call.get()));
+    }
+
+private:
+    const cleave_store_module& module_;
+    std::shared_ptr<void> store_;  // outlives the object
+    std::string name_;
+    const Cancellation* cancellation_;
+    std::shared_ptr<void> object_;
+};
+
+}  // namespace
+
+bool is_store_url(const std::string& path) noexcept {
+    return std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return path.starts_with(scheme); });
+}
+
+std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
+
+Store::Store(const std::vector<std::string>& paths, const std::string& url)
+    : module_(open_module(paths)), store_(open_store(module_, url)) {}
+
+Store::Store(const std::string& url) : Store(module_paths(kModule.file), url) {}
+
+std::vector<std::uint16_t> Store::ports() const {
+    std::vector<std::uint16_t> ports(CLEAVE_STORE_PORTS);
+    ports.resize(std::min(ports.size(), module_.ports(store_.get(), ports.data())));
+    return ports;
+}
+
+std::shared_ptr<const RemoteFile> Store::find(const std::string& url, const Cancellation* cancellation) const {
+    return std::make_shared<StoredObject>(module_, store_, url, cancellation);
+}
+
+Input Store::open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const {
+    const auto open = [&](const Cancellation& stop) { return find(url, &stop); };
+    return Input::of_remote(std::make_shared<ReadAheadFile>(open, cancellation), shown_url(url), cancellation,
+                            encoding);
+}
+
+}  // namespace cleave

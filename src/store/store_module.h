@@ -1,0 +1,77 @@
+/* What the module for object stores exports, version 1: cleave_store.so of modules/store. It reads and writes objects
+ * under s3://, gs://, https:// and http://.
+ *
+ * It is C, so the module need not be built with the same compiler or C library as cleave. The functions do not throw.
+ * Any thread may call them, and all of them may run at the same time for one store. They block, and try again what a
+ * later attempt may achieve: a request that was cut short, that took too long, or that the server asked to repeat.
+ * No message contains a secret.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,modernize-*,readability-identifier-naming): it is C
+#define CLEAVE_STORE_VERSION 1u
+#define CLEAVE_STORE_PORTS 2
+
+/* How a call ended. */
+typedef int32_t cleave_store_result;
+#define CLEAVE_STORE_DONE 0
+#define CLEAVE_STORE_ABSENT 1      /* there is no such object or bucket */
+#define CLEAVE_STORE_DENIED 2      /* the server refuses, or there are no credentials */
+#define CLEAVE_STORE_CHANGED 3     /* the object is no longer the one that was found */
+#define CLEAVE_STORE_UNSUPPORTED 4 /* the server cannot do what is needed, such as sending ranges */
+#define CLEAVE_STORE_INVALID 5     /* the URL or a setting cannot be used */
+#define CLEAVE_STORE_FAILED 6      /* the network or the server failed; so does every other number */
+#define CLEAVE_STORE_CANCELLED 7   /* `is_cancelled` returned nonzero */
+
+/* What a call may need besides its arguments, and where it explains a failure. */
+typedef struct cleave_store_call {
+    int (*is_cancelled)(void* context); /* called a few times per second, in the calling thread; may be null */
+    void* context;
+    char* message; /* gets one line, if the call fails: at most `message_size` bytes, of which the last is zero */
+    size_t message_size;
+} cleave_store_call;
+
+/* An object as it was found. */
+typedef struct cleave_store_facts {
+    uint64_t size;       /* in bytes */
+    const char* version; /* what tells this content from every other: an entity tag, or a time; as long as the object */
+} cleave_store_facts;
+
+typedef struct cleave_store_module {
+    uint32_t interface_version; /* CLEAVE_STORE_VERSION */
+    uint32_t struct_size;       /* sizeof(cleave_store_module) */
+
+    /* Finds the settings and the credentials for the URLs, of which all have to be in one place: scheme, server and
+     * bucket of the first. Reads the environment and the files of the AWS tools; resolves the server's name once, so
+     * that what that needs is loaded. */
+    cleave_store_result (*open)(const char* url, void** store, cleave_store_call* call);
+    void (*close)(void* store);
+
+    /* Writes the ports that the store's connections lead to, of which there are at most CLEAVE_STORE_PORTS: the
+     * server's and, if the environment names one, the proxy's. Returns how many there are. */
+    size_t (*ports)(const void* store, uint16_t* into);
+
+    /* Finds an object. Its ranges are read only as long as it stays the same. */
+    cleave_store_result (*find)(void* store, const char* url, void** object, cleave_store_call* call);
+    const cleave_store_facts* (*facts)(const void* object);
+    void (*release)(void* object);
+
+    /* Fills `into` with `size` bytes, at least one, from `offset` on. They are within the object. */
+    cleave_store_result (*read)(void* object, uint64_t offset, void* into, size_t size, cleave_store_call* call);
+} cleave_store_module;
+
+/* The function that the module exports. Its result is valid for as long as the module is loaded. */
+#define CLEAVE_STORE_SYMBOL "cleave_store_open"
+typedef const cleave_store_module* (*cleave_store_open_function)(void);
+// NOLINTEND(cppcoreguidelines-macro-usage,modernize-*,readability-identifier-naming)
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,271 @@
+"""A server that speaks as much of S3 as is needed, and of which every answer can be made to fail. It shares no code with
+the module: it checks signatures by the published rules, with Python's hmac.
+
+    with Server({"bucket/key.csv": b"..."}, key="AKID", secret="...") as server:
+        server.url                      # http://127.0.0.1:PORT
+        server.fault = lambda request: "cut" if request.number == 3 else None
+
+Files can stand for objects: a pathlib.Path is read by mmap. Requests are counted, and so are the bytes of objects that
+went each way. `request` has `number` (from 0), `method`, `key` ("bucket/key"), `query` and `range`.
+"""
+import datetime
+import hashlib
+import hmac
+import mmap
+import pathlib
+import re
+import socket
+import ssl
+import struct
+import threading
+import time
+import urllib.parse
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+LEAST_PART = 5 << 20
+
+
+@dataclass
+class Object:
+    data: object   # bytes or mmap
+    tag: str = ""
+    modified: str = "Sat, 28 Nov 2026 08:00:00 GMT"
+
+    def __post_init__(self):
+        if not self.tag:
+            self.tag = '"%s"' % hashlib.md5(self.data).hexdigest()
+
+
+@dataclass
+class Request:
+    number: int
+    method: str
+    key: str
+    query: dict
+    headers: dict
+    range: tuple | None = None
+
+
+@dataclass
+class Upload:
+    key: str
+    parts: dict = field(default_factory=dict)
+
+
+def _quoted(text, safe=""):
+    return urllib.parse.quote(text, safe="-._~" + safe)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, objects=None, key=None, secret=None, token=None, region="us-east-1", port=0, least_part=LEAST_PART):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.objects, self.uploads = {}, {}
+        for name, data in (objects or {}).items():
+            self.put(name, data)
+        self.key, self.secret, self.token, self.region, self.least_part = key, secret, token, region, least_part
+        self.lock = threading.Lock()
+        self.fault = self.before = lambda request: None
+        self.clock = lambda: datetime.datetime.now(datetime.timezone.utc)
+        self.requests, self.sent, self.received = [], 0, 0
+        self.has_tags, self.scheme = True, "http"
+
+    @property
+    def url(self):
+        return "%s://127.0.0.1:%d" % (self.scheme, self.server_address[1])
+
+    def put(self, name, data, tag=""):
+        if isinstance(data, pathlib.Path):
+            with open(data, "rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if data.stat().st_size else b""
+        self.objects[name] = Object(data, tag)
+
+    def encrypt(self, certificate, key):
+        """From now on it speaks TLS. Files in PEM."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.scheme = "https"
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *args):
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request, client_address):
+        pass   # the client has gone
+
+    def number(self):
+        with self.lock:
+            self.requests.append(None)
+            return len(self.requests) - 1
+
+
+class Refused(Exception):
+    def __init__(self, status, code, headers=None, more=""):
+        super().__init__(code)
+        self.status, self.code, self.headers, self.more = status, code, headers or {}, more
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 20
+
+    def log_message(self, *args):
+        pass
+
+    def handle_one_request(self):
+        try:
+            super().handle_one_request()
+        except (ConnectionError, TimeoutError, ssl.SSLError):
+            self.close_connection = True
+
+    def answer(self, status, headers, body=b""):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def signature(self, path, query, body):
+        """Checks it. (Signature Version 4, by the steps of its description.)"""
+        server = self.server
+        if server.key is None:
+            return
+        given = self.headers.get("Authorization", "")
+        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, "
+                             r"SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})", given)
+        if not found:
+            raise Refused(403, "AccessDenied")
+        key, day, region, names, signature = found.groups()
+        if key != server.key:
+            raise Refused(403, "InvalidAccessKeyId")
+        if region != server.region:
+            raise Refused(400, "AuthorizationHeaderMalformed", more="<Region>%s</Region>" % server.region)
+        if self.headers.get("x-amz-security-token") != server.token:
+            raise Refused(400, "ExpiredToken" if server.token else "InvalidToken")
+        when = datetime.datetime.strptime(self.headers["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc)
+        if abs((server.clock() - when).total_seconds()) > 900:
+            raise Refused(403, "RequestTimeTooSkewed")
+        hashed = self.headers["x-amz-content-sha256"]
+        if hashed != "UNSIGNED-PAYLOAD" and hashed != hashlib.sha256(body).hexdigest():
+            raise Refused(400, "XAmzContentSHA256Mismatch")
+        needed = {name.lower() for name in self.headers if name.lower().startswith("x-amz-")} | {"host"}
+        if not needed <= set(names.split(";")):
+            raise Refused(403, "AccessDenied")
+        pairs = sorted((_quoted(name), _quoted(value)) for name, value in query.items())
+        canonical = "\n".join([
+            self.command, _quoted(path, "/"), "&".join("%s=%s" % pair for pair in pairs),
+            *("%s:%s" % (name, " ".join(self.headers[name].split())) for name in names.split(";")), "", names, hashed])
+        scope = "%s/%s/s3/aws4_request" % (day, region)
+        text = "\n".join(["AWS4-HMAC-SHA256", self.headers["x-amz-date"], scope, hashlib.sha256(canonical.encode()).hexdigest()])
+        digest = ("AWS4" + server.secret).encode()
+        for part in (day, region, "s3", "aws4_request", text):
+            digest = hmac.new(digest, part.encode(), hashlib.sha256).digest()
+        if not hmac.compare_digest(digest.hex(), signature):
+            raise Refused(403, "SignatureDoesNotMatch")
+
+    def serve(self):
+        server = self.server
+        path, _, query = self.path.partition("?")
+        path = urllib.parse.unquote(path)
+        query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        size = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(size) if size else b""
+        request = Request(server.number(), self.command, path[1:], query, dict(self.headers))
+        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        request.range = found and tuple(map(int, found.groups()))
+        server.requests[request.number] = request
+        server.before(request)
+        fault = server.fault(request)
+        try:
+            if fault in ("500", "503", "429"):
+                raise Refused(int(fault), "SlowDown" if fault == "503" else "InternalError",
+                              {"Retry-After": "0"} if fault == "429" else {})
+            if fault == "expired":
+                raise Refused(400, "ExpiredToken")
+            if fault == "reset":
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+                raise ConnectionError
+            if isinstance(fault, tuple):   # ("redirect", URL)
+                raise Refused(302, "Found", {"Location": fault[1]})
+            if fault == "silent":
+                time.sleep(1000)
+            if not query.keys() & {"X-Amz-Signature"}:
+                self.signature(path, query, body)
+            getattr(self, "serve_" + self.command.lower())(request, body, fault)
+        except Refused as refusal:
+            xml = "<Error><Code>%s</Code><Message>no</Message>%s</Error>" % (refusal.code, refusal.more)
+            self.answer(refusal.status, {"Content-Type": "application/xml", **refusal.headers}, xml.encode())
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = serve
+
+    def object_of(self, key):
+        if not any(name.startswith(key.partition("/")[0] + "/") for name in self.server.objects):
+            raise Refused(404, "NoSuchBucket")
+        if key not in self.server.objects:
+            raise Refused(404, "NoSuchKey")
+        return self.server.objects[key]
+
+    def serve_get(self, request, body, fault):
+        one = self.object_of(request.key)
+        if request.headers.get("If-Match", one.tag) != one.tag:
+            raise Refused(412, "PreconditionFailed")
+        size = len(one.data)
+        headers = {"ETag": one.tag, "Last-Modified": one.modified, "Accept-Ranges": "bytes"}
+        if not self.server.has_tags:
+            del headers["ETag"]
+        if fault == "tag":
+            headers["ETag"] = '"another"'
+        if request.range is None or fault == "whole":
+            self.answer(200, headers, bytes(one.data))
+            return
+        begin, end = request.range[0], min(request.range[1] + 1, size)
+        if begin >= size:
+            raise Refused(416, "InvalidRange", {"Content-Range": "bytes */%d" % size})
+        if fault == "other":
+            begin, end = (begin - 1, end - 1) if begin else (begin + 1, min(end + 1, size))
+        if fault == "size":
+            size += 1
+        headers["Content-Range"] = "bytes %d-%d/%d" % (begin, end - 1, size)
+        data = memoryview(one.data)[begin:end]
+        self.send_response(206)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        if fault == "short":
+            data = data[:len(data) // 2]
+        self.end_headers()
+        if fault == "slow":
+            for at in range(0, len(data), max(1, len(data) // 5)):
+                self.wfile.write(data[at:at + max(1, len(data) // 5)])
+                self.wfile.flush()
+                time.sleep(0.05)
+        elif fault == "cut":
+            self.wfile.write(data[:len(data) // 3])
+            self.wfile.flush()
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        else:
+            self.wfile.write(data)
+        with self.server.lock:
+            self.server.sent += len(data)
+        if fault in ("short", "cut"):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+
+    def serve_head(self, request, body, fault):
+        one = self.object_of(request.key)
+        self.send_response(200)
+        for name, value in {"ETag": one.tag, "Last-Modified": one.modified, "Content-Length": str(len(one.data))}.items():
+            self.send_header(name, value)
+        self.end_headers()

@@ -1,0 +1,97 @@
+// Objects of a store whose module is a stub: what becomes of its results, and how an object is read as an input.
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cleave/cancel.h"
+#include "cleave/error.h"
+#include "cleave/scan.h"
+
+namespace cleave {
+namespace {
+
+const std::vector<std::string> kPaths{PLUGINS "/stub_store.so"};
+
+// What is thrown for this URL, by its type and message.
+template <class Thrown, class Work>
+std::string refusal(const Work& work) {
+    try {
+        work();
+    } catch (const Thrown& error) {
+        return error.what();
+    }
+    return "nothing";
+}
+
+TEST(Store, TellsUrlsFromPaths) {
+    for (const char* const url : {"s3://bucket/key", "gs://b/k", "https://host/file.csv", "http://host/"}) {
+        EXPECT_TRUE(is_store_url(url)) << url;
+    }
+    for (const char* const path : {"", "-", "s3:/bucket", "./s3://x", "file:///x", "ftp://host/x", "S3://bucket/key"}) {
+        EXPECT_FALSE(is_store_url(path)) << path;
+    }
+    EXPECT_EQ(shown_url("https://host/file?X-Amz-Signature=1"), "https://host/file");
+    EXPECT_EQ(shown_url("s3://bucket/key"), "s3://bucket/key");
+}
+
+TEST(Store, NeedsTheModule) {
+    const std::string message = refusal<ArgumentError>([] { const Store store({"/no/such.so"}, "s3://bucket/key"); });
+    EXPECT_TRUE(message.starts_with("URLs need the module cleave_store.so, which is not installed, see ")) << message;
+}
+
+TEST(Store, ReportsWhatTheModuleSays) {
+    const Store store(kPaths, "s3://bucket/key");
+    EXPECT_EQ(store.ports(), std::vector<std::uint16_t>{4433});
+    const auto find = [&](const std::string& key) {
+        return [&store, key] { store.find("s3://bucket/" + key + "?q=secret"); };
+    };
+    const std::string said = "the stub\\x0asays no";
+    EXPECT_EQ(refusal<StoreError>(find("fails-1")), "s3://bucket/fails-1: " + said);
+    EXPECT_EQ(refusal<StoreError>(find("fails-2")), "s3://bucket/fails-2: " + said);
+    EXPECT_EQ(refusal<InputChangedError>(find("fails-3")), said);
+    EXPECT_EQ(refusal<InputError>(find("fails-4")), said);
+    EXPECT_EQ(refusal<ArgumentError>(find("fails-5")), said);
+    EXPECT_EQ(refusal<StoreError>(find("fails-6")), "s3://bucket/fails-6: " + said);
+    EXPECT_EQ(refusal<Cancelled>(find("fails-7")), "cancelled");
+    EXPECT_EQ(refusal<StoreError>(find("fails-99")), "s3://bucket/fails-99: " + said);
+    EXPECT_EQ(refusal<ArgumentError>([] { const Store refused(kPaths, "s3://bucket/refused-5"); }), said);
+}
+
+TEST(Store, ReadsAnObject) {
+    const Store store(kPaths, "s3://bucket/key");
+    const auto object = store.find("s3://bucket/key");
+    EXPECT_EQ(object->size(), 100U);
+    std::array<std::uint8_t, 5> bytes{};
+    object->read(90, bytes);
+    EXPECT_EQ(bytes, (std::array<std::uint8_t, 5>{90, 91, 92, 93, 94}));
+    const auto broken = store.find("s3://bucket/breaks-3");
+    EXPECT_THROW(broken->read(0, bytes), InputChangedError);
+}
+
+TEST(Store, AnObjectIsAnInput) {
+    const Store store(kPaths, "s3://bucket/key");
+    Input input = store.open("s3://bucket/key", nullptr, Encoding::kBytes);
+    EXPECT_FALSE(input.is_stream());
+    EXPECT_FALSE(input.is_mapped());
+    EXPECT_EQ(input.path(), "s3://bucket/key");
+    EXPECT_EQ(input.identity().size, 100U);
+    EXPECT_EQ(index_records(input, Dialect{}).findings().records, 2U);  // byte 10 is LF
+    EXPECT_TRUE(input.is_unchanged());
+    EXPECT_THROW(store.open("s3://bucket/breaks-6", nullptr, Encoding::kBytes), StoreError);
+}
+
+TEST(Store, ACancelledRead) {
+    Cancellation cancellation;
+    const Store store(kPaths, "s3://bucket/key");
+    const auto object = store.find("s3://bucket/key", &cancellation);
+    cancellation.request();
+    std::array<std::uint8_t, 5> bytes{};
+    EXPECT_THROW(object->read(0, bytes), Cancelled);
+}
+
+}  // namespace
+}  // namespace cleave
