@@ -43,8 +43,8 @@ zone of a timestamp without an offset, by default that of the session if it was 
 
 To make the plan, the driver scans the files with all its cores, for each query anew if there is a schema. With
 ``read_csv``, the executors do so instead, once, in a preliminary job. ``count`` counts the rows and reads no columns.
-Spark 4.0 would give 0, so there it is refused. Every executor needs cleave, pandas and pyarrow, and must see the files at
-the same paths.
+Spark 4.0 would give 0, so there it is refused. Every executor needs cleave, pandas and pyarrow, and must see the files
+at the same paths.
 """
 
 from __future__ import annotations

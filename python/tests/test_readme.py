@@ -31,7 +31,8 @@ def run_program(name: str, folder: Path) -> None:
     write_input(folder)
     script = folder / "readme.py"
     script.write_text("\n".join(PROGRAMS[name]))
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "HF_HOME": str(folder.parent / "hf"), "HF_HUB_OFFLINE": "1"}
+    environment = {**os.environ, "HF_HOME": str(folder.parent / "hf"), "HF_HUB_OFFLINE": "1"}
+    environment["PYSPARK_PYTHON"] = sys.executable
     run = subprocess.run(
         [sys.executable, script], cwd=folder, capture_output=True, text=True, check=False, env=environment
     )

@@ -92,8 +92,8 @@ def free_port():
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-# What big.csv has in the programs of each page: the header, and a record, of which the parts in parentheses are replaced
-# by numbers.
+# What big.csv has in the programs of each page: the header, and a record with a number where there are
+# parentheses.
 PAGES = {"python/README.md": ("id,name,mail,city", '%(id)d,"two\nlines","user%(id)d@example.org",city %(week)d'),
          "doc/guide/engines.md": ("id,amount,note", '%(id)d,%(week)d,"x\n%(id)d"\n')}
 

@@ -45,7 +45,8 @@ def versions_for(name, oldest):
     pins = {re.split(r"[\[=]", line)[0]: re.sub(r"\[.*?\]", "", line)
             for line in read_text("tests", "system", "reach", "requirements.txt").splitlines()}
     if oldest:
-        pins.update((re.split(r"[\[>]", line)[0], re.sub(r"\[.*?\]", "", line).replace(">=", "==")) for line in EXTRAS[name])
+        for line in EXTRAS[name]:
+            pins[re.split(r"[\[>]", line)[0]] = re.sub(r"\[.*?\]", "", line).replace(">=", "==")
     return "".join(pin + "\n" for pin in pins.values())
 
 
