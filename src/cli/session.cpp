@@ -108,11 +108,12 @@ Input open_stored(const Context& context, const std::string& url, const Cancella
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work) {
     const auto began = std::chrono::steady_clock::now();
-    context.path = is_store_url(path) ? shown_url(path) : path;
+    const bool is_stored = context.store && is_store_url(path);
+    context.path = is_stored ? shown_url(path) : path;
     context.header_records = 0;
     context.are_records_lines = false;
     context.meter.reset();
-    Input input = is_store_url(path) ? open_stored(context, path, cancellation)
+    Input input = is_stored ? open_stored(context, path, cancellation)
                   : context.arguments.snapshot
                       ? Input::open_snapshot(path, cancellation, Access::kMapped)
                       : Input::open(path, cancellation, Access::kMapped, context.arguments.encoding);

@@ -1,6 +1,7 @@
 #include "store/read_ahead_file.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -16,8 +17,7 @@ struct ReadAheadFile::Part {
     unsigned readers = 0;       // that wait for it or copy from it
 };
 
-ReadAheadFile::ReadAheadFile(const Opener& open, const Cancellation* cancellation, std::uint64_t part_size,
-                             unsigned threads)
+ReadAheadFile::ReadAheadFile(Opener open, const Cancellation* cancellation, std::uint64_t part_size, unsigned threads)
     : cancellation_(cancellation), file_(open(cancellation_)), part_size_(part_size), most_threads_(threads) {
     ends_.fill(file_->size());
     ends_.front() = 0;  // whoever begins at the beginning is taken to read in order
@@ -62,14 +62,23 @@ bool ReadAheadFile::make_room(bool for_reader) const {
     return true;
 }
 
-// The part of this number, which is fetched if nobody wanted it yet.
-std::shared_ptr<ReadAheadFile::Part> ReadAheadFile::want(std::uint64_t number) const {
-    std::shared_ptr<Part>& part = parts_[number];
-    if (part) return part;
-    part = std::make_shared<Part>();
-    part->number = number;
-    part->used_at = ++clock_;
-    wanted_.push_back(part);
+// The part of this number, which is fetched if nobody wanted it yet, and anew if it failed and nobody waits for it.
+ReadAheadFile::Part& ReadAheadFile::want(std::uint64_t number) const {
+    if (const auto found = parts_.find(number); found != parts_.end()) {
+        if (!found->second->error || found->second->readers > 0) return *found->second;
+        parts_.erase(found);
+    }
+    auto made = std::make_unique<Part>();
+    made->number = number;
+    made->used_at = ++clock_;
+    Part& part = *made;
+    const auto at = parts_.emplace(number, std::move(made)).first;
+    try {
+        wanted_.push_back(&part);
+    } catch (const std::bad_alloc&) {
+        parts_.erase(at);
+        throw;
+    }
     if (idle_ < wanted_.size() && threads_.size() < most_threads_) {
         try {
             threads_.emplace_back([this] { fetch(); });
@@ -87,7 +96,7 @@ void ReadAheadFile::fetch() const {
         while (wanted_.empty() && !is_closing_) changed_.wait(lock);
         --idle_;
         if (is_closing_) return;
-        const std::shared_ptr<Part> part = std::move(wanted_.front());
+        Part* const part = wanted_.front();  // it stays until it is there
         wanted_.pop_front();
         lock.unlock();
         std::exception_ptr error;
@@ -101,10 +110,6 @@ void ReadAheadFile::fetch() const {
         lock.lock();
         part->error = error;
         part->is_there = true;
-        if (error) {
-            const auto found = parts_.find(part->number);
-            if (found != parts_.end() && found->second == part) parts_.erase(found);
-        }
         changed_.notify_all();
     }
 }
@@ -135,29 +140,33 @@ void ReadAheadFile::read_part(std::uint64_t offset, std::span<std::uint8_t> into
         file_->read(offset, into);
         return;
     }
-    const std::shared_ptr<Part> part = want(number);
-    ++part->readers;
-    for (std::uint64_t next = number + 1; next < std::min(count, number + most_threads_); ++next) {
-        if (!parts_.contains(next) && make_room(false)) want(next);
+    Part& part = want(number);
+    ++part.readers;
+    try {
+        for (std::uint64_t next = number + 1; next < std::min(count, number + most_threads_); ++next) {
+            if (!parts_.contains(next) && make_room(false)) want(next);
+        }
+    } catch (const std::bad_alloc&) {  // whoever reads them asks again
     }
     if (threads_.empty()) {
         lock.unlock();
         file_->read(offset, into);
         lock.lock();
-        --part->readers;
+        --part.readers;
         return;
     }
-    while (!part->is_there) changed_.wait(lock);
-    if (part->error) {
-        --part->readers;
-        std::rethrow_exception(part->error);
+    while (!part.is_there) changed_.wait(lock);
+    if (part.error) {
+        const std::exception_ptr error = part.error;
+        --part.readers;
+        std::rethrow_exception(error);
     }
     lock.unlock();
-    std::ranges::copy(std::span(part->bytes).subspan(offset % part_size_, into.size()), into.begin());
+    std::ranges::copy(std::span(part.bytes).subspan(offset % part_size_, into.size()), into.begin());
     lock.lock();
-    --part->readers;
-    part->used_at = ++clock_;
-    part->was_read = true;
+    --part.readers;
+    part.used_at = ++clock_;
+    part.was_read = true;
 }
 
 }  // namespace cleave

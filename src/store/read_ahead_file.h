@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <thread>
@@ -26,6 +25,7 @@
 
 #include "base/mutex.h"
 #include "cleave/cancel.h"
+#include "cleave/function_ref.h"
 #include "io/remote_file.h"
 
 namespace cleave {
@@ -37,10 +37,10 @@ public:
     static constexpr std::size_t kMostParts = 24;  // in memory, being fetched or waiting to be read
 
     // Finds the file. Waits for it, then and later, end when the cancellation is requested.
-    using Opener = std::function<std::shared_ptr<const RemoteFile>(const Cancellation&)>;
+    using Opener = FunctionRef<std::unique_ptr<const RemoteFile>(const Cancellation&)>;
 
     // `cancellation`, if not null, must outlive the object. Throws what `open` throws.
-    ReadAheadFile(const Opener& open, const Cancellation* cancellation, std::uint64_t part_size = kPartSize,
+    ReadAheadFile(Opener open, const Cancellation* cancellation, std::uint64_t part_size = kPartSize,
                   unsigned threads = kThreads);
     // Does not wait for parts that nobody needs any more.
     ~ReadAheadFile() override;
@@ -52,19 +52,19 @@ private:
     struct Part;
 
     bool continues(std::uint64_t offset, std::uint64_t size) const CLEAVE_REQUIRES(mutex_);
-    std::shared_ptr<Part> want(std::uint64_t number) const CLEAVE_REQUIRES(mutex_);
+    Part& want(std::uint64_t number) const CLEAVE_REQUIRES(mutex_);
     void read_part(std::uint64_t offset, std::span<std::uint8_t> into) const;
     void fetch() const;
     bool make_room(bool for_reader) const CLEAVE_REQUIRES(mutex_);
 
     Cancellation cancellation_;
-    std::shared_ptr<const RemoteFile> file_;
+    std::unique_ptr<const RemoteFile> file_;
     const std::uint64_t part_size_;
     const unsigned most_threads_;
     mutable Mutex mutex_;
     mutable ConditionVariable changed_;  // a part has arrived, or is wanted
-    mutable std::map<std::uint64_t, std::shared_ptr<Part>> parts_ CLEAVE_GUARDED_BY(mutex_);
-    mutable std::deque<std::shared_ptr<Part>> wanted_ CLEAVE_GUARDED_BY(mutex_);
+    mutable std::map<std::uint64_t, std::unique_ptr<Part>> parts_ CLEAVE_GUARDED_BY(mutex_);
+    mutable std::deque<Part*> wanted_ CLEAVE_GUARDED_BY(mutex_);
     mutable std::array<std::uint64_t, 64> ends_ CLEAVE_GUARDED_BY(mutex_){};  // of the last reads
     mutable std::size_t next_end_ CLEAVE_GUARDED_BY(mutex_) = 0;
     mutable std::uint64_t clock_ CLEAVE_GUARDED_BY(mutex_) = 0;

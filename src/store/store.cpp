@@ -13,16 +13,18 @@
 namespace cleave {
 namespace {
 
-constexpr ModuleKind kModule{.file = "cleave_store.so",
-                             .function = CLEAVE_STORE_SYMBOL,
-                             .version = CLEAVE_STORE_VERSION,
-                             .size = sizeof(cleave_store_module),
-                             .need = "URLs need",
-                             .page = "doc/guide/stores.md"};
-constexpr std::array<std::string_view, 4> kSchemes{"s3://", "gs://", "https://", "http://"};
+// A function rather than a constant, which would have to be relocated whenever the command starts.
+ModuleKind module_kind() {
+    return {.file = "cleave_store.so",
+            .function = CLEAVE_STORE_SYMBOL,
+            .version = CLEAVE_STORE_VERSION,
+            .size = sizeof(cleave_store_module),
+            .need = "URLs need",
+            .page = "doc/guide/stores.md"};
+}
 
 const cleave_store_module& open_module(const std::vector<std::string>& paths) {
-    return load_module<cleave_store_module>(kModule, paths);
+    return load_module<cleave_store_module>(module_kind(), paths);
 }
 
 // One call of the module: what it may need, and how it ends.
@@ -62,7 +64,7 @@ private:
     cleave_store_call call_;
 };
 
-std::shared_ptr<void> open_store(const cleave_store_module& module, const std::string& url) {
+std::unique_ptr<void, void (*)(void*)> open_store(const cleave_store_module& module, const std::string& url) {
     Call call(shown_url(url), nullptr);
     void* store = nullptr;
     call.judge(module.open(url.c_str(), &store, call.get()));
@@ -71,13 +73,13 @@ std::shared_ptr<void> open_store(const cleave_store_module& module, const std::s
 
 class StoredObject final : public RemoteFile {
 public:
-    StoredObject(const cleave_store_module& module, std::shared_ptr<void> store, const std::string& url,
+    StoredObject(const cleave_store_module& module, void* store, const std::string& url,
                  const Cancellation* cancellation)
-        : module_(module), store_(std::move(store)), name_(shown_url(url)), cancellation_(cancellation) {
+        : module_(module), name_(shown_url(url)), cancellation_(cancellation), object_(nullptr, module.release) {
         Call call(name_, cancellation);
         void* object = nullptr;
-        call.judge(module.find(store_.get(), url.c_str(), &object, call.get()));
-        object_ = {object, module.release};
+        call.judge(module.find(store, url.c_str(), &object, call.get()));
+        object_.reset(object);
     }
 
     std::uint64_t size() const noexcept override { return module_.facts(object_.get())->size; }
@@ -89,16 +91,21 @@ public:
 
 private:
     const cleave_store_module& module_;
-    std::shared_ptr<void> store_;  // outlives the object
     std::string name_;
     const Cancellation* cancellation_;
-    std::shared_ptr<void> object_;
+    std::unique_ptr<void, void (*)(void*)> object_;
 };
 
 }  // namespace
 
 bool is_store_url(const std::string& path) noexcept {
-    return std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return path.starts_with(scheme); });
+    const std::string_view text = path;
+    switch (text.empty() ? '\0' : text.front()) {
+        case 's': return text.starts_with("s3://");
+        case 'g': return text.starts_with("gs://");
+        case 'h': return text.starts_with("https://") || text.starts_with("http://");
+        default: return false;
+    }
 }
 
 std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
@@ -106,7 +113,7 @@ std::string shown_url(const std::string& url) { return url.substr(0, url.find('?
 Store::Store(const std::vector<std::string>& paths, const std::string& url)
     : module_(open_module(paths)), store_(open_store(module_, url)) {}
 
-Store::Store(const std::string& url) : Store(module_paths(kModule.file), url) {}
+Store::Store(const std::string& url) : Store(module_paths(module_kind().file), url) {}
 
 std::vector<std::uint16_t> Store::ports() const {
     std::vector<std::uint16_t> ports(CLEAVE_STORE_PORTS);
@@ -114,14 +121,14 @@ std::vector<std::uint16_t> Store::ports() const {
     return ports;
 }
 
-std::shared_ptr<const RemoteFile> Store::find(const std::string& url, const Cancellation* cancellation) const {
-    return std::make_shared<StoredObject>(module_, store_, url, cancellation);
+std::unique_ptr<const RemoteFile> Store::find(const std::string& url, const Cancellation* cancellation) const {
+    return std::make_unique<StoredObject>(module_, store_.get(), url, cancellation);
 }
 
 Input Store::open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const {
     const auto open = [&](const Cancellation& stop) { return find(url, &stop); };
-    return Input::of_remote(std::make_shared<ReadAheadFile>(open, cancellation), shown_url(url), cancellation,
-                            encoding);
+    return Input::of_remote(std::unique_ptr<const RemoteFile>(std::make_unique<ReadAheadFile>(open, cancellation)),
+                            shown_url(url), cancellation, encoding);
 }
 
 }  // namespace cleave

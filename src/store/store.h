@@ -40,16 +40,16 @@ public:
     // The ports that its connections lead to.
     std::vector<std::uint16_t> ports() const;
 
-    // An object, as it is now. `cancellation`, if not null, must outlive it. Throws ArgumentError, StoreError,
-    // InputError if the server cannot send ranges of it, and Cancelled.
-    std::shared_ptr<const RemoteFile> find(const std::string& url, const Cancellation* cancellation = nullptr) const;
+    // An object, as it is now, which the store and `cancellation`, if not null, must outlive. Throws ArgumentError,
+    // StoreError, InputError if the server cannot send ranges of it, and Cancelled.
+    std::unique_ptr<const RemoteFile> find(const std::string& url, const Cancellation* cancellation = nullptr) const;
 
     // The same as an input, which is read ahead.
     Input open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const;
 
 private:
     const cleave_store_module& module_;
-    std::shared_ptr<void> store_;
+    std::unique_ptr<void, void (*)(void*)> store_;
 };
 
 }  // namespace cleave

@@ -16,15 +16,18 @@
 namespace cleave {
 namespace {
 
-constexpr ModuleKind kModule{.file = "cleave_re2.so",
-                             .function = CLEAVE_PATTERNS_SYMBOL,
-                             .version = CLEAVE_PATTERNS_VERSION,
-                             .size = sizeof(cleave_patterns),
-                             .need = "patterns need",
-                             .page = "doc/guide/redaction.md"};
+// A function rather than a constant, which would have to be relocated whenever the command starts.
+ModuleKind module_kind() {
+    return {.file = "cleave_re2.so",
+            .function = CLEAVE_PATTERNS_SYMBOL,
+            .version = CLEAVE_PATTERNS_VERSION,
+            .size = sizeof(cleave_patterns),
+            .need = "patterns need",
+            .page = "doc/guide/redaction.md"};
+}
 
 const cleave_patterns& open_module(const std::vector<std::string>& paths) {
-    return load_module<cleave_patterns>(kModule, paths);
+    return load_module<cleave_patterns>(module_kind(), paths);
 }
 
 void* compile(const cleave_patterns& module, const std::string& text) {
@@ -54,7 +57,7 @@ ForbiddenPattern::ForbiddenPattern(std::string name, std::string text)
         throw ArgumentError("a pattern's name consists of lower-case letters, digits and hyphens");
     }
     if (is_forbidden_kind(name_)) throw ArgumentError("a pattern cannot have the name of a kind");
-    compiled_ = std::make_shared<const CompiledPattern>(module_paths(kModule.file), text_);
+    compiled_ = std::make_shared<const CompiledPattern>(module_paths(module_kind().file), text_);
 }
 
 }  // namespace cleave

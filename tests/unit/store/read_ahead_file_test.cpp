@@ -61,8 +61,9 @@ struct Fixture {
                      const Cancellation* cancellation = nullptr)
         : file(
               [&](const Cancellation& stop) {
-                  fake = std::make_shared<FakeFile>(size, stop);
-                  return fake;
+                  auto made = std::make_unique<FakeFile>(size, stop);
+                  fake = made.get();
+                  return std::unique_ptr<const RemoteFile>(std::move(made));
               },
               cancellation, part_size, threads) {}
 
@@ -72,7 +73,7 @@ struct Fixture {
         for (const std::uint8_t byte : bytes) ASSERT_EQ(byte, byte_at(offset++));
     }
 
-    std::shared_ptr<FakeFile> fake;
+    FakeFile* fake = nullptr;
     ReadAheadFile file;
 };
 
