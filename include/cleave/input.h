@@ -98,6 +98,8 @@ public:
     const std::string& path() const&& = delete;
     // Identifies the opened file, compressed or not. mtime_ns is 0 unless it is a regular file.
     FileIdentity identity() const;
+    // The version of a file elsewhere, such as an entity tag; empty for every other input.
+    std::string remote_version() const;
     // How the input is compressed. For a stream, this is not known until the first peek(), read() or spool().
     Compression compression() const;
     // As given to open().

@@ -12,6 +12,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 #include "failure.h"
 
@@ -63,7 +64,6 @@ struct Transfer {
     cleave_store_call& call;
     Response response;
     std::exception_ptr error;
-    std::size_t sent = 0;
     bool is_checked = false;
 
     bool is_success() const noexcept { return response.status >= 200 && response.status < 300; }
@@ -128,23 +128,6 @@ std::size_t take_body(char* data, std::size_t one, std::size_t count, void* cont
     return is_good ? size : 0;
 }
 
-std::size_t give_body(char* into, std::size_t one, std::size_t count, void* context) {
-    auto& transfer = *static_cast<Transfer*>(context);
-    const auto rest = transfer.exchange.body.subspan(transfer.sent);
-    const std::size_t size = std::min(one * count, rest.size());
-    std::copy_n(rest.begin(), size, into);
-    transfer.sent += size;
-    return size;
-}
-
-int give_again(void* context, curl_off_t offset, int origin) {
-    auto& transfer = *static_cast<Transfer*>(context);
-    if (origin != SEEK_SET || offset < 0 || static_cast<std::size_t>(offset) > transfer.exchange.body.size())
-        return CURL_SEEKFUNC_FAIL;
-    transfer.sent = static_cast<std::size_t>(offset);
-    return CURL_SEEKFUNC_OK;
-}
-
 int watch(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     auto& transfer = *static_cast<Transfer*>(context);
     return guarded(transfer, [&] { throw_if_cancelled(transfer.call); }) ? 0 : 1;
@@ -156,16 +139,22 @@ void set(CURL* handle, CURLoption option, auto value) {
     }
 }
 
+// A request must not go out without one of its headers.
+void add_header(HeaderList& headers, const char* line) {
+    curl_slist* const longer = ::curl_slist_append(headers.get(), line);
+    if (longer == nullptr) throw std::bad_alloc();
+    std::ignore = headers.release();
+    headers.reset(longer);
+}
+
 HeaderList headers_of(const Request& request) {
     HeaderList headers;
     for (const auto& [name, value] : request.headers) {
         std::string line = name;
         line.append(": ").append(value);
-        headers.reset(::curl_slist_append(headers.release(), line.c_str()));
+        add_header(headers, line.c_str());
     }
-    for (const char* const none : {"Expect:", "Content-Type:", "Accept:"}) {  // of those that libcurl adds
-        headers.reset(::curl_slist_append(headers.release(), none));
-    }
+    add_header(headers, "Accept:");  // libcurl adds none of its own
     return headers;
 }
 
@@ -197,16 +186,7 @@ void set_request(CURL* curl, Transfer& transfer) {
     set(curl, CURLOPT_NOPROGRESS, 0L);
     set(curl, CURLOPT_XFERINFOFUNCTION, watch);
     set(curl, CURLOPT_XFERINFODATA, static_cast<void*>(&transfer));
-    if (request.method == "PUT" || request.method == "POST") {
-        set(curl, CURLOPT_UPLOAD, 1L);
-        set(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
-        set(curl, CURLOPT_READFUNCTION, give_body);
-        set(curl, CURLOPT_READDATA, static_cast<void*>(&transfer));
-        set(curl, CURLOPT_SEEKFUNCTION, give_again);
-        set(curl, CURLOPT_SEEKDATA, static_cast<void*>(&transfer));
-    } else if (request.method == "HEAD") {
-        set(curl, CURLOPT_NOBODY, 1L);
-    }
+    if (request.method == "HEAD") set(curl, CURLOPT_NOBODY, 1L);
     set(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
 }
 

@@ -28,9 +28,8 @@ inline constexpr std::size_t kMostBody = 1 << 20;
 struct Exchange {
     std::string scheme;  // "https" or "http"
     Request request;
-    std::span<const std::uint8_t> body;  // sent if the method is PUT or POST
-    bool follows = false;                // redirections
-    int also = 0;                        // a status that is taken besides those of success
+    bool follows = false;  // redirections
+    int also = 0;          // a status that is taken besides those of success
 
     // Called when the headers of a successful answer are there; throws to refuse it. May be empty.
     std::function<void(const Response&)> check;

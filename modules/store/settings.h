@@ -17,8 +17,8 @@ struct Location {
     bool is_bucket() const noexcept { return scheme == "s3" || scheme == "gs"; }
 };
 
-// Throws Failure for a URL that is none, that lacks a bucket or a server, or that contains a user name or a password.
-// The message does not contain the URL.
+// Throws Failure unless it is such a URL, with a bucket and a key or with a server, and without a user name or
+// password. The message does not contain the URL.
 Location parse_location(const std::string& url);
 
 struct Settings {

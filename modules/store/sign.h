@@ -27,16 +27,13 @@ using Headers = std::map<std::string, std::string>;
 // Not encoded.
 using Query = std::map<std::string, std::string>;
 
-// The hash that stands for a body that is not hashed.
-inline constexpr std::string_view kUnsignedBody = "UNSIGNED-PAYLOAD";
-
 struct Request {
     std::string method;
     std::string host;  // with the port, if it is not the scheme's own
     std::string path;  // encoded, begins with "/"
     Query query;
     Headers headers;        // without "host"
-    std::string body_hash;  // SHA-256 in lower-case hexadecimal digits, or kUnsignedBody
+    std::string body_hash;  // its SHA-256, in lower-case hexadecimal digits
 };
 
 // Percent-encodes all bytes but letters, digits, "-", ".", "_" and "~", and "/" if it is to stay.

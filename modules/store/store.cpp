@@ -140,7 +140,7 @@ void Store::refuse(const Response& response) {
         const std::time_t there = ::curl_getdate(header(response, "date").c_str(), nullptr);
         const std::int64_t skew = there - std::time(nullptr);
         if (there > 0 && std::abs(skew_s_.exchange(skew) - skew) > 60) throw Transient(status);
-        throw Failure(CLEAVE_STORE_DENIED, "the clock of this machine is too far from that of the server");
+        throw Failure(CLEAVE_STORE_DENIED, "this machine's clock differs too much from the server's");
     }
     if (code == "ExpiredToken" || code == "TokenRefreshRequired") {
         throw Failure(CLEAVE_STORE_DENIED, "the credentials have expired");

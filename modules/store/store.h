@@ -29,7 +29,7 @@ public:
 
     const Settings& settings() const noexcept { return settings_; }
 
-    // Sends the request until it succeeds, or is refused for good. `make` makes it anew for each attempt.
+    // Repeats the request until it succeeds or fails for good. `make` builds it for each attempt.
     Response perform(const std::function<Exchange()>& make, cleave_store_call& call);
     // The same once. Throws Transient for what another attempt may achieve.
     Response attempt(Exchange exchange, cleave_store_call& call);

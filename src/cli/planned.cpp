@@ -43,7 +43,8 @@ void require_ranges(const Context& context, const Input& input) {
 
 InputVersion version_of(const Arguments& arguments, const Input& input) {
     if (!arguments.input_version.empty()) return {input.blob().size(), arguments.input_version};
-    return {input.blob().size(), formatted("mtime_ns:{}", input.identity().mtime_ns)};
+    const std::string remote = input.remote_version();
+    return {input.blob().size(), remote.empty() ? formatted("mtime_ns:{}", input.identity().mtime_ns) : remote};
 }
 
 RangePlan take_plan_file(Context& context) {

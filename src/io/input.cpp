@@ -188,6 +188,7 @@ Input::Impl& Input::opened() const {
 
 const std::string& Input::path() const& { return opened().path; }
 FileIdentity Input::identity() const { return opened().identity; }
+std::string Input::remote_version() const { return opened().source.remote ? impl_->source.remote->version() : ""; }
 const Cancellation* Input::cancellation() const { return opened().cancellation; }
 void Input::set_cancellation(const Cancellation* cancellation) noexcept {
     if (!impl_) return;

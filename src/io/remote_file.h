@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace cleave {
 
@@ -15,6 +16,9 @@ public:
     virtual ~RemoteFile() = default;
 
     virtual std::uint64_t size() const noexcept = 0;
+
+    // What tells this version of the file from every other, such as an entity tag. Not empty unless the file is.
+    virtual std::string version() const = 0;
 
     // Fills `into` with the bytes from `offset` on, which are within the file. Throws InputChangedError if the file has
     // changed, StoreError if it cannot be read, and Cancelled.

@@ -20,6 +20,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -46,6 +47,7 @@ public:
     ~ReadAheadFile() override;
 
     std::uint64_t size() const noexcept override { return file_->size(); }
+    std::string version() const override { return file_->version(); }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
 
 private:

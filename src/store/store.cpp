@@ -83,6 +83,7 @@ public:
     }
 
     std::uint64_t size() const noexcept override { return module_.facts(object_.get())->size; }
+    std::string version() const override { return module_.facts(object_.get())->version; }
 
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
         Call call(name_, cancellation_);

@@ -104,10 +104,10 @@ def without_module(bench):
 
 
 JOBS = (("count",), ("count", "-H"), ("check",), ("offsets", "-n", "4"), ("offsets", "-l", "1000"), ("cat",),
-        ("cat", "--select", "id,place"), ("cat", "-n", "3", "--piece", "2"), ("sample", "-k", "20", "--seed", "3"),
-        ("cat", "--redact", "note"))
+        ("cat", "--select", "id,place"), ("cat", "-n", "2/3"), ("sample", "-k", "20", "--seed", "3"),
+        ("cat", "--redact", 'note: fixed("x")'))
 SPLITS = (("-n", "5"), ("-l", "700"), ("-C", "9000"), ("-n", "3", "--header", "first"), ("--by", "place"),
-          ("-l", "500", "--compress", "gzip"), ("-n", "2", "--checksum"))
+          ("-l", "500", "--compress", "gzip"), ("-n", "2", "--checksum", "--json"))
 
 
 def same_as_files(bench):
@@ -123,12 +123,14 @@ def same_as_files(bench):
                 stored = bench.run(server, *words, "s3://bucket/" + name)
                 url = "s3://bucket/" + name
                 stored = (stored[0], stored[1].replace(url.encode(), path.encode()), stored[2].replace(url, path))
+                check(local[0] == 0 or name != "some.csv", "%s: %s" % (words, local))
                 check(stored == local, "%s of %s: %s, and of the file %s" % (words, name, stored, local))
             for words in SPLITS:
                 with bench.folder() as one, bench.folder() as other:
                     template = "%s/{i}.csv" if "--by" not in words else "%s/{value}.csv"
                     local = bench.run(server, "split", *words, "-o", template % one, path)
                     stored = bench.run(server, "split", *words, "-o", template % other, "s3://bucket/" + name)
+                    check(local[0] == 0 or name != "some.csv", "split %s: %s" % (words, local))
                     check(stored[0] == local[0], "split %s of %s: %s, and of the file %s" % (words, name, stored, local))
                     check(pieces_in(one) == pieces_in(other), "split %s of %s: the pieces differ" % (words, name))
 
@@ -203,6 +205,29 @@ def replaced(bench):
             with bench.folder() as folder:
                 found = bench.run(server, "split", "-n", "3", "--threads", "1", "-o", folder + "/{i}.csv", "s3://bucket/a.csv")
                 check(found[0] == 4 and os.listdir(folder) == [], "%s: %s" % (what, found))
+
+
+def ranges(bench):
+    """Ranges of an object, a plan of them, and its pieces; another object of the same size is another version"""
+    data = records(2000, 7)
+    dialect = ("--delimiter", ",", "--terminator", "lf")
+    with Server({"bucket/a.csv": data}, KEY, SECRET) as server:
+        url, half = "s3://bucket/a.csv", len(data) // 2
+        summaries = b""
+        for part in ("0-%d" % half, "%d-" % half):
+            found = bench.run(server, "scan", *dialect, "--bytes", part, url)
+            check(found[0] == 0, "scan: %s" % (found,))
+            summaries += found[1]
+        bench.write("summaries", summaries)
+        found = bench.run(server, "plan", "-n", "3", "summaries")
+        check(found[0] == 0, "plan: %s" % (found,))
+        bench.write("plan", found[1])
+        pieces = [bench.run(server, "cat", "--plan", "plan", "-n", "%d/3" % number, url) for number in (1, 2, 3)]
+        check(all(piece[0] == 0 for piece in pieces), "cat: %s" % [(piece[0], piece[2]) for piece in pieces])
+        check(b"".join(piece[1].split(b"\n", 1)[1] for piece in pieces) == data.split(b"\n", 1)[1], "the pieces differ")
+        server.put("bucket/a.csv", data[:-2] + b"?\n")
+        found = bench.run(server, "cat", "--plan", "plan", "-n", "1/3", url)
+        check(found[:2] == (4, b""), "of another version: %s" % (found,))
 
 
 def credentials(bench):
@@ -307,7 +332,7 @@ def encryption(bench):
         check(found[0] == 1 and found[1] == b"" and "certificate" in found[2], "one that is not: %s" % (found,))
 
 
-CHECKS = (without_module, same_as_files, many_parts, passing_faults, lasting_faults, replaced, credentials, urls, redirections,
+CHECKS = (without_module, same_as_files, many_parts, passing_faults, lasting_faults, replaced, ranges, credentials, urls, redirections,
           encryption)
 
 

@@ -25,6 +25,7 @@ public:
     FakeFile(std::uint64_t size, const Cancellation& cancellation) : size_(size), cancellation_(cancellation) {}
 
     std::uint64_t size() const noexcept override { return size_; }
+    std::string version() const override { return "1"; }
 
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
         ++reads;

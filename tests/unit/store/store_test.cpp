@@ -79,6 +79,7 @@ TEST(Store, AnObjectIsAnInput) {
     EXPECT_FALSE(input.is_mapped());
     EXPECT_EQ(input.path(), "s3://bucket/key");
     EXPECT_EQ(input.identity().size, 100U);
+    EXPECT_EQ(input.remote_version(), "1");
     EXPECT_EQ(index_records(input, Dialect{}).findings().records, 2U);  // byte 10 is LF
     EXPECT_TRUE(input.is_unchanged());
     EXPECT_THROW(store.open("s3://bucket/breaks-6", nullptr, Encoding::kBytes), StoreError);
