@@ -43,8 +43,8 @@ zone of a timestamp without an offset, by default that of the session if it was 
 
 To make the plan, the driver scans the files with all its cores, for each query anew if there is a schema. With
 ``read_csv``, the executors do so instead, once, in a preliminary job. ``count`` counts the rows and reads no columns.
-Spark 4.0 would give 0, so there it is refused. Every executor needs cleave, pandas and pyarrow, and must see the files
-at the same paths.
+Spark 4.0 takes a frame without columns to be empty, so there such a frame is refused. Every executor needs cleave,
+pandas and pyarrow, and must see the files at the same paths.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from . import _arguments, _batches, ranges
 from ._errors import InputError, UsageError
+from ._pages import HEAD_SIZE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -179,6 +180,11 @@ class CleaveDataSource(DataSource):
     def reader(self, schema: types.StructType) -> DataSourceReader:
         return _CleaveReader(self.plan(), schema, self._options, [*self._file_name()])
 
+    def row_counter(self) -> Callable[[ranges.Piece], int]:
+        """A function that counts the rows of a piece. It can be pickled, so it contains neither the plan nor this."""
+        options, page_size, _ = self._options, _page_size(self._options), [*self._file_name()]
+        return lambda piece: sum(_row_counts(piece, page_size, options))
+
     def _file_name(self) -> Iterator[str]:
         """The name of the column for the file's path, if there is one. Raises UsageError if the files have it, too."""
         if "inputfilename" in self._options:
@@ -209,9 +215,7 @@ class _CleaveReader(DataSourceReader):
         self._columns = _numbers(names, _names(plan), _truth(options, "header", True)) if plan.pieces else []
         if options.get("mode", "").upper() == "PERMISSIVE" and {*self._schema.types} - {pyarrow.string()}:
             raise UsageError("mode: PERMISSIVE makes texts that are not of their type null, and here they are errors")
-        self._page_size = ranges.PAGE_SIZE if (size := _number(options, "pagesize")) is None else size
-        if self._page_size < 1:
-            raise UsageError("pageSize: at least 1")
+        self._page_size = _page_size(options)
         self._partitions = [_Partition(piece) for piece in plan.pieces]
         self._options = dict(options)
 
@@ -226,10 +230,7 @@ class _CleaveReader(DataSourceReader):
             return
         piece = partition.piece
         if len(self._schema) == 0:
-            before = piece.format.open(piece.header).check().empty_count  # empty records before the header, in each page
-            for page in piece.pages(self._page_size):
-                found = _check(page, self._options)
-                rows = found.records - (found.empty_count - before)
+            for rows in _row_counts(piece, self._page_size, self._options):
                 yield pyarrow.record_batch([pyarrow.nulls(rows)], [""]).select([])
             return
         kinds = [field.type for number, field in enumerate(self._schema) if number not in self._path_at]
@@ -345,11 +346,22 @@ def _check_header(piece: ranges.Piece, options: Mapping[str, str]) -> None:
         raise InputError(f"the first {form.preamble} bytes are before the header, and Spark reads them as records")
     if (line_break == b"\r") != (form.options["terminator"] == "cr"):
         raise InputError(f"the first line break, {line_break!r}, is not how lines end")
+    if line_break == b"\r" and _is_only_break_last(piece):
+        raise InputError("the only line break is a CR at the end, and Spark reads it as data")
     if line_break != b"\n" and ("linesep" in options or "lineseparator" in options):
         raise InputError(f"the first line break is {line_break!r}, and not lineSep")
     if form.has_header:
         page = ranges.Page(memoryview(piece.header), len(piece.header), len(piece.header), 1, form)
         _check(page, options)
+
+
+def _is_only_break_last(piece: ranges.Piece) -> bool:
+    """Whether the first line break of the input is its last byte. In a file that is larger than the head, the head has a
+    line break, or lines would not end in CR."""
+    if piece.source.size > HEAD_SIZE:
+        return False
+    with piece.source.open() as reader:
+        return b"\r" not in reader.read(0, piece.source.size - 1)
 
 
 def _check(page: ranges.Page, options: Mapping[str, str]) -> Any:
@@ -371,6 +383,14 @@ def _check(page: ranges.Page, options: Mapping[str, str]) -> Any:
     if options.get("nullvalue", "") != options.get("emptyvalue", ""):
         _check_empty_quotes(page)
     return found
+
+
+def _row_counts(piece: ranges.Piece, page_size: int, options: Mapping[str, str]) -> Iterator[int]:
+    """The number of rows in each page of a piece. Raises InputError as ``_check`` does."""
+    before = piece.format.open(piece.header).check().empty_count  # empty records before the header, in each page
+    for page in piece.pages(page_size):
+        found = _check(page, options)
+        yield found.records - (found.empty_count - before)
 
 
 def _check_empty_quotes(page: ranges.Page) -> None:
@@ -448,6 +468,13 @@ def _number(options: Mapping[str, str], name: str) -> int | None:
     return int(options[name])
 
 
+def _page_size(options: Mapping[str, str]) -> int:
+    size = _number(options, "pagesize")
+    if size == 0:
+        raise UsageError("pageSize: at least 1")
+    return ranges.PAGE_SIZE if size is None else size
+
+
 def _truth(options: Mapping[str, str], name: str, default: bool) -> bool:
     value = options.get(name, str(default)).lower()
     if value not in ("true", "false"):
@@ -476,12 +503,9 @@ def read_csv(
 
     Values that are not text are converted to JSON: ``**{"storage.client_kwargs": {"region_name": "eu-central-1"}}``.
     """
+    source, words = _planned(spark, path, options)
     spark.dataSource.register(CleaveDataSource)
-    paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    words = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
-    given = {"paths": json.dumps([os.fspath(one) for one in paths]), **words}
-    plan = CleaveDataSource(given).plan(lambda function, parts: _map_by_tasks(spark, function, parts))
-    words.update(plan=plan.text())
+    words.update(plan=source.plan().text())
     if "timezone" not in map(str.lower, words) and _ZONE.fullmatch(spark.conf.get("spark.sql.session.timeZone")):
         words["timeZone"] = spark.conf.get("spark.sql.session.timeZone")
     reader = spark.read.format("cleave").options(**words)
@@ -490,12 +514,26 @@ def read_csv(
 
 def count(spark: SparkSession, path: Paths, **options: Any) -> int:
     """The number of rows that ``read_csv`` would return, without reading any column: the executors scan the files, and
-    then check them. The same as ``count()`` of a frame with the schema ``StructType()``."""
-    return int(read_csv(spark, path, schema=types.StructType(), **options).count())
+    then check them. The same as ``count()`` of a frame with the schema ``StructType()``, but with one task for each core
+    instead of one for each piece."""
+    source, _ = _planned(spark, path, options)
+    return sum(_map_by_tasks(spark, source.row_counter(), source.plan().pieces))
 
 
-def _map_by_tasks(spark: SparkSession, function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> list[Any]:
-    """Applies the function to each range, in as many Spark tasks as run at once. A task costs more than a range."""
+def _planned(
+    spark: SparkSession, path: Paths, options: Mapping[str, Any]
+) -> tuple[CleaveDataSource, dict[str, str]]:
+    """The source, with a plan that the executors have made, and the options as Spark passes them on."""
+    paths = [path] if isinstance(path, (str, os.PathLike)) else path
+    words = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
+    source = CleaveDataSource({"paths": json.dumps([os.fspath(one) for one in paths]), **words})
+    source.plan(lambda function, parts: _map_by_tasks(spark, function, parts))
+    return source, words
+
+
+def _map_by_tasks(spark: SparkSession, function: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    """Applies the function to each range or piece, in as many Spark tasks as run at once. A task costs more than one of
+    them does."""
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for batch in batches:

@@ -256,6 +256,15 @@ def stray_quotes(bench):
     need(found == sparks.rows(sparks.by_spark(spark, path)), "there is %s" % (found,))
 
 
+def last_returns(bench):
+    """A CR that is the last byte of the file and its only line break"""
+    spark, path = sparks.local(bench), os.path.join(bench.root, "return.csv")
+    for data, header in ((b"a,b\r", True), (b"a,b\r", False), (b'a,"b"\r', False), (b"a,b\r1,2\r", True)):
+        write(path, data)
+        agreed = sparks.compared(spark, path, 1, header)
+        need(agreed is (True if data.count(b"\r") > 1 else None), "%s: %s" % (data, agreed))
+
+
 def options(bench):
     """Options: the default is a comma, a different delimiter is found on request, and unusable options are refused"""
     from cleave.spark import CleaveDataSource, read_csv
@@ -308,5 +317,5 @@ def other_locale(bench):
 
 if __name__ == "__main__":
     sys.exit(common.harness.main(__doc__, [odd_files, random_files, typed_odd_files, typed_random_files, null_values,
-                                              conversions, columns, formats, many_files, stray_quotes, options,
-                                              guide, other_locale]))
+                                              conversions, columns, formats, many_files, stray_quotes, last_returns,
+                                              options, guide, other_locale]))
