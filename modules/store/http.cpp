@@ -8,7 +8,10 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <exception>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -23,9 +26,13 @@ using Number = long;  // NOLINT(google-runtime-int): what libcurl takes
 
 // Seconds.
 constexpr Number kConnectTime = 10;
-constexpr Number kStallTime = 20;  // without a byte
 constexpr double kLongestWait = 5;
 constexpr double kLongestAskedWait = 30;
+constexpr std::chrono::seconds kGrace(5);  // for a request that is cancelled, but cannot be repeated
+
+bool is_cancelled(const cleave_store_call& call) {
+    return call.is_cancelled != nullptr && call.is_cancelled(call.context) != 0;
+}
 
 // Libraries for TLS write to connections that the server has closed, which would end the process. The signal of such a
 // write stays in this thread, and is taken away.
@@ -62,9 +69,11 @@ using HeaderList = std::unique_ptr<curl_slist, Freed>;
 struct Transfer {
     const Exchange& exchange;
     cleave_store_call& call;
-    Response response;
-    std::exception_ptr error;
+    Response response = {};
+    std::exception_ptr error = nullptr;
     bool is_checked = false;
+    std::optional<std::chrono::steady_clock::time_point> cancelled = {};  // when that was noticed
+    std::size_t sent = 0;                                                 // bytes of the request's body
 
     bool is_success() const noexcept { return response.status >= 200 && response.status < 300; }
 };
@@ -128,9 +137,39 @@ std::size_t take_body(char* data, std::size_t one, std::size_t count, void* cont
     return is_good ? size : 0;
 }
 
+std::size_t give_body(char* into, std::size_t one, std::size_t count, void* context) {
+    auto& transfer = *static_cast<Transfer*>(context);
+    const auto left = transfer.exchange.body.subspan(transfer.sent);
+    const std::size_t size = std::min(left.size(), one * count);
+    if (size > 0) std::memcpy(into, left.data(), size);
+    transfer.sent += size;
+    return size;
+}
+
+// libcurl goes back to the beginning to send a request again.
+int seek_body(void* context, curl_off_t offset, int origin) {
+    auto& transfer = *static_cast<Transfer*>(context);
+    const auto size = static_cast<curl_off_t>(transfer.exchange.body.size());
+    if (origin != SEEK_SET || offset < 0 || offset > size) return CURL_SEEKFUNC_FAIL;
+    transfer.sent = static_cast<std::size_t>(offset);
+    return CURL_SEEKFUNC_OK;
+}
+
+// Ends a transfer that is cancelled. If the request cannot be repeated, its answer is worth a wait, because it tells
+// what the server has done.
 int watch(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     auto& transfer = *static_cast<Transfer*>(context);
-    return guarded(transfer, [&] { throw_if_cancelled(transfer.call); }) ? 0 : 1;
+    return guarded(transfer,
+                   [&] {
+                       using Clock = std::chrono::steady_clock;
+                       if (transfer.exchange.is_once && is_cancelled(transfer.call)) {
+                           if (!transfer.cancelled) transfer.cancelled = Clock::now();
+                           if (Clock::now() < *transfer.cancelled + kGrace) return;
+                       }
+                       throw_if_cancelled(transfer.call);
+                   })
+               ? 0
+               : 1;
 }
 
 void set(CURL* handle, CURLoption option, auto value) {
@@ -154,7 +193,9 @@ HeaderList headers_of(const Request& request) {
         line.append(": ").append(value);
         add_header(headers, line.c_str());
     }
-    add_header(headers, "Accept:");  // libcurl adds none of its own
+    // libcurl adds none of its own.
+    add_header(headers, "Accept:");
+    add_header(headers, "Expect:");
     return headers;
 }
 
@@ -165,8 +206,8 @@ void set_limits(CURL* curl) {
     set(curl, CURLOPT_MAXREDIRS, 5L);
     set(curl, CURLOPT_CONNECTTIMEOUT, kConnectTime);
     set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    set(curl, CURLOPT_LOW_SPEED_TIME, kStallTime);
     set(curl, CURLOPT_BUFFERSIZE, 256L << 10);
+    set(curl, CURLOPT_UPLOAD_BUFFERSIZE, 256L << 10);
 }
 
 void set_request(CURL* curl, Transfer& transfer) {
@@ -186,7 +227,17 @@ void set_request(CURL* curl, Transfer& transfer) {
     set(curl, CURLOPT_NOPROGRESS, 0L);
     set(curl, CURLOPT_XFERINFOFUNCTION, watch);
     set(curl, CURLOPT_XFERINFODATA, static_cast<void*>(&transfer));
+    set(curl, CURLOPT_LOW_SPEED_TIME, static_cast<Number>(exchange.stall_s));
+    set(curl, CURLOPT_FRESH_CONNECT, exchange.is_once ? 1L : 0L);
     if (request.method == "HEAD") set(curl, CURLOPT_NOBODY, 1L);
+    if (request.method == "PUT" || request.method == "POST") {
+        set(curl, CURLOPT_UPLOAD, 1L);
+        set(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
+        set(curl, CURLOPT_READFUNCTION, give_body);
+        set(curl, CURLOPT_READDATA, static_cast<void*>(&transfer));
+        set(curl, CURLOPT_SEEKFUNCTION, seek_body);
+        set(curl, CURLOPT_SEEKDATA, static_cast<void*>(&transfer));
+    }
     set(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
 }
 
@@ -197,6 +248,11 @@ bool is_final(CURLcode code) {
         CURLE_SSL_CACERT_BADFILE,   CURLE_SSL_CERTPROBLEM, CURLE_OUT_OF_MEMORY,
         CURLE_TOO_MANY_REDIRECTS,   CURLE_NOT_BUILT_IN,    CURLE_BAD_FUNCTION_ARGUMENT};
     return std::ranges::find(kFinal, code) != kFinal.end();
+}
+
+// Failures after which the server knows nothing of the request.
+bool is_unsent(CURLcode code) {
+    return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT;
 }
 
 }  // namespace
@@ -245,7 +301,7 @@ Response Http::send(const Exchange& exchange, cleave_store_call& call) {
     throw_if_cancelled(call);
     auto handle = take();
     CURL* const curl = handle->curl;
-    Transfer transfer{exchange, call, {}, nullptr};
+    Transfer transfer{exchange, call};
     const HeaderList headers = headers_of(exchange.request);
     if (!certificates_.empty()) set(curl, CURLOPT_CAINFO, certificates_.c_str());
     set(curl, CURLOPT_HTTPHEADER, headers.get());
@@ -260,16 +316,14 @@ Response Http::send(const Exchange& exchange, cleave_store_call& call) {
         // Never what CURLOPT_ERRORBUFFER gets, which may contain the URL with its query.
         const std::string message = ::curl_easy_strerror(code);
         if (is_final(code)) throw Failure(CLEAVE_STORE_FAILED, message);
-        throw Transient(message);
+        throw Transient(message, 0, !is_unsent(code));
     }
     if (transfer.is_success() && exchange.check && !transfer.is_checked) exchange.check(transfer.response);
     return std::move(transfer.response);
 }
 
 void throw_if_cancelled(const cleave_store_call& call) {
-    if (call.is_cancelled != nullptr && call.is_cancelled(call.context) != 0) {
-        throw Failure(CLEAVE_STORE_CANCELLED, "cancelled");
-    }
+    if (is_cancelled(call)) throw Failure(CLEAVE_STORE_CANCELLED, "cancelled");
 }
 
 // Waits are random, so that many threads do not ask again at the same moment.

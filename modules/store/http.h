@@ -20,6 +20,10 @@ struct Response {
     int status = 0;
     Headers headers;   // names in lower case
     std::string body;  // at most kMostBody bytes, if no sink took it
+
+    // What Store adds.
+    std::string code;          // of the error that the body names; empty if it names none
+    bool may_be_done = false;  // an earlier attempt may have had its effect, although no answer said so
 };
 
 inline constexpr std::size_t kMostBody = 1 << 20;
@@ -28,8 +32,15 @@ inline constexpr std::size_t kMostBody = 1 << 20;
 struct Exchange {
     std::string scheme;  // "https" or "http"
     Request request;
-    bool follows = false;  // redirections
-    int also = 0;          // a status that is taken besides those of success
+    std::span<const std::uint8_t> body;  // of PUT and POST; stays where it is until the answer is there
+    bool follows = false;                // redirections
+    int stall_s = 20;                    // for how long no byte may go either way
+    // libcurl sends a request again by itself if a connection that it had kept breaks. This one goes out once, over a
+    // connection of its own, and is given a while to end when it is cancelled.
+    bool is_once = false;
+
+    // Whether an answer that is not one of success is taken all the same. May be empty.
+    std::function<bool(const Response&)> also;
 
     // Called when the headers of a successful answer are there; throws to refuse it. May be empty.
     std::function<void(const Response&)> check;
@@ -65,13 +76,17 @@ private:
 // Something failed that may work the next time.
 class Transient : public std::runtime_error {
 public:
-    explicit Transient(const std::string& message, double wait_s = 0) : std::runtime_error(message), wait_s_(wait_s) {}
+    explicit Transient(const std::string& message, double wait_s = 0, bool may_be_done = true)
+        : std::runtime_error(message), wait_s_(wait_s), may_be_done_(may_be_done) {}
 
     // For how long the server asks to wait; 0 if it does not say.
     double wait_s() const noexcept { return wait_s_; }
+    // Whether the request may have had its effect.
+    bool may_be_done() const noexcept { return may_be_done_; }
 
 private:
     double wait_s_;
+    bool may_be_done_;
 };
 
 // Throws Failure if the call was cancelled.

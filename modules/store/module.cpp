@@ -10,12 +10,14 @@
 #include "failure.h"
 #include "store.h"
 #include "store/store_module.h"
+#include "upload.h"
 
 namespace {
 
 using cleave::store::Failure;
 using cleave::store::Object;
 using cleave::store::Store;
+using cleave::store::Upload;
 
 void explain(cleave_store_call* call, std::string_view message) noexcept {
     if (call->message == nullptr || call->message_size == 0) return;
@@ -67,6 +69,42 @@ cleave_store_result read_object(void* object, uint64_t offset, void* into, size_
     });
 }
 
+cleave_store_result begin_upload(void* store, const char* url, void** upload, cleave_store_call* call) {
+    return guarded(call, [&] { *upload = Upload::begin(*static_cast<Store*>(store), url, *call).release(); });
+}
+
+void release_upload(void* upload) { delete static_cast<Upload*>(upload); }
+
+cleave_store_result upload_part(void* upload, uint32_t number, const void* bytes, size_t size,
+                                cleave_store_call* call) {
+    return guarded(call, [&] {
+        static_cast<Upload*>(upload)->send(number, {static_cast<const std::uint8_t*>(bytes), size}, *call);
+    });
+}
+
+cleave_store_result copy_part(void* upload, uint32_t number, const void* object, uint64_t offset, uint64_t size,
+                              cleave_store_call* call) {
+    return guarded(call, [&] {
+        static_cast<Upload*>(upload)->copy(number, *static_cast<const Object*>(object), offset, size, *call);
+    });
+}
+
+cleave_store_result complete_upload(void* upload, int replaces, cleave_store_call* call) {
+    return guarded(call, [&] { static_cast<Upload*>(upload)->complete(replaces != 0, *call); });
+}
+
+cleave_store_result abort_upload(void* upload, cleave_store_call* call) {
+    return guarded(call, [&] { static_cast<Upload*>(upload)->abort(*call); });
+}
+
+cleave_store_result remove_object(void* store, const char* url, cleave_store_call* call) {
+    return guarded(call, [&] { static_cast<Store*>(store)->remove(url, *call); });
+}
+
+cleave_store_result abort_uploads(void* store, const char* url, cleave_store_call* call) {
+    return guarded(call, [&] { Upload::abort_all(*static_cast<Store*>(store), url, *call); });
+}
+
 constexpr cleave_store_module kModule{CLEAVE_STORE_VERSION,
                                       sizeof(cleave_store_module),
                                       open_store,
@@ -75,7 +113,15 @@ constexpr cleave_store_module kModule{CLEAVE_STORE_VERSION,
                                       find_object,
                                       facts_of,
                                       release_object,
-                                      read_object};
+                                      read_object,
+                                      begin_upload,
+                                      release_upload,
+                                      upload_part,
+                                      copy_part,
+                                      complete_upload,
+                                      abort_upload,
+                                      remove_object,
+                                      abort_uploads};
 
 }  // namespace
 

@@ -123,6 +123,7 @@ void set_endpoint(Settings& settings, const std::string& url) {
     std::string prefix = rest.substr(slash);
     while (prefix.ends_with('/')) prefix.pop_back();
     settings.prefix = percent_encoded(prefix, true);
+    settings.server = settings.scheme + "://" + settings.host + settings.prefix;
     add_ports(settings);
 }
 

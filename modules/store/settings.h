@@ -25,6 +25,7 @@ struct Settings {
     std::string scheme;                // "https" or "http"
     std::string host;                  // with the port, if it is not the scheme's own
     std::string prefix;                // of paths, encoded; begins with "/" unless it is empty
+    std::string server;                // the URL of the endpoint, without a bucket; of Amazon's own: empty
     std::vector<std::uint16_t> ports;  // of the server and, if the environment names one, of the proxy
     std::string certificates;          // of AWS_CA_BUNDLE
     std::string region;

@@ -1,6 +1,7 @@
 #include "sign.h"
 
 #include <nettle/hmac.h>
+#include <nettle/md5.h>
 #include <nettle/sha2.h>
 
 #include <array>
@@ -77,6 +78,15 @@ std::string sha256_hex(std::string_view bytes) {
     ::nettle_sha256_init(&state);
     ::nettle_sha256_update(&state, bytes.size(), bytes_of(bytes));
     ::nettle_sha256_digest(&state, digest.size(), digest.data());
+    return hex(digest);
+}
+
+std::string md5_hex(std::string_view bytes) {
+    md5_ctx state;
+    std::array<std::uint8_t, MD5_DIGEST_SIZE> digest;
+    ::nettle_md5_init(&state);
+    ::nettle_md5_update(&state, bytes.size(), bytes_of(bytes));
+    ::nettle_md5_digest(&state, digest.size(), digest.data());
     return hex(digest);
 }
 

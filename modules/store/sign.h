@@ -20,6 +20,7 @@ struct Credentials {
     std::string session_token;  // may be empty
 
     bool is_empty() const noexcept { return key_id.empty(); }
+    bool operator==(const Credentials&) const = default;
 };
 
 // By name, in lower case. Names and values as they are sent.
@@ -33,7 +34,7 @@ struct Request {
     std::string path;  // encoded, begins with "/"
     Query query;
     Headers headers;        // without "host"
-    std::string body_hash;  // its SHA-256, in lower-case hexadecimal digits
+    std::string body_hash;  // its SHA-256, in lower-case hexadecimal digits; or kUnsignedBody
 };
 
 // Percent-encodes all bytes but letters, digits, "-", ".", "_" and "~", and "/" if it is to stay.
@@ -42,7 +43,12 @@ std::string percent_encoded(std::string_view text, bool keep_slashes);
 // The query as it is sent and signed, without "?": sorted, encoded, and with "=" even where the value is empty.
 std::string encoded_query(const Query& query);
 
+// The signature does not cover the body.
+inline constexpr std::string_view kUnsignedBody = "UNSIGNED-PAYLOAD";
+
+// In lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
+std::string md5_hex(std::string_view bytes);
 
 // Adds the headers "authorization", "x-amz-date", "x-amz-content-sha256" and, if there is a token,
 // "x-amz-security-token". `service` is "s3" except in tests.

@@ -4,6 +4,7 @@
 #include <netdb.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ctime>
 #include <functional>
@@ -11,40 +12,13 @@
 #include <string_view>
 #include <utility>
 
+#include "answers.h"
 #include "failure.h"
 
 namespace cleave::store {
 namespace {
 
 constexpr int kNoSuchRange = 416;
-
-const std::string& header(const Response& response, const std::string& name) {
-    static const std::string kNone;
-    const auto found = response.headers.find(name);
-    return found == response.headers.end() ? kNone : found->second;
-}
-
-// The text of an element of the server's XML; empty if it has none. Only what consists of letters, digits and hyphens
-// is of use here, so that nothing else gets into messages.
-std::string element(const std::string& xml, const std::string& name) {
-    const std::string open = '<' + name + '>';
-    const std::size_t begin = xml.find(open);
-    if (begin == std::string::npos) return "";
-    const std::size_t end = xml.find('<', begin + open.size());
-    if (end == std::string::npos) return "";
-    const std::string text = xml.substr(begin + open.size(), end - begin - open.size());
-    const auto is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-    };
-    return text.size() <= 64 && std::ranges::all_of(text, is_plain) ? text : "";
-}
-
-std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value)
-                                                                                     : std::nullopt;
-}
 
 struct ContentRange {
     std::uint64_t begin = 0;
@@ -76,6 +50,17 @@ void resolve(const std::string& host) {
 }
 
 bool is_weak(const std::string& tag) { return tag.starts_with("W/"); }
+
+// Whether the server says that a later attempt may succeed.
+bool is_passing(const Response& response) {
+    constexpr std::array<int, 6> kStatuses{408, 429, 500, 502, 503, 504};
+    constexpr std::array<std::string_view, 3> kUndone{"RequestTimeout", "ConditionalRequestConflict",
+                                                      "OperationAborted"};
+    constexpr std::array<std::string_view, 3> kInSuccess{"InternalError", "SlowDown", "ServiceUnavailable"};
+    return std::ranges::find(kStatuses, response.status) != kStatuses.end() ||
+           std::ranges::find(kUndone, response.code) != kUndone.end() ||
+           (response.status < 300 && std::ranges::find(kInSuccess, response.code) != kInSuccess.end());
+}
 
 [[noreturn]] void throw_no_ranges() {
     throw Failure(CLEAVE_STORE_UNSUPPORTED, "the server does not send ranges of this file; download it first");
@@ -111,43 +96,64 @@ Response Store::attempt(Exchange exchange, cleave_store_call& call) {
     }
     Response response = http_.send(exchange, call);
     const bool is_success = response.status >= 200 && response.status < 300;
-    if (!is_success && response.status != exchange.also) refuse(response);
+    // Servers begin to answer before they have finished, so an answer of success may name an error.
+    if (is_success && !is_error(response.body)) return response;
+    response.code = element(response.body, "Code");
+    if (!exchange.also || !exchange.also(response)) refuse(response);
     return response;
 }
 
-Response Store::perform(const std::function<Exchange()>& make, cleave_store_call& call) {
-    for (unsigned number = 1;; ++number) {
-        try {
-            return attempt(make(), call);
-        } catch (const Transient& error) {
-            if (number == kMostAttempts) throw Failure(CLEAVE_STORE_FAILED, error.what());
-            wait_before(number, error.wait_s(), call);
+Response Store::perform(const std::function<Exchange()>& make, cleave_store_call& call,
+                        const std::function<void(const Response&)>& take) {
+    bool may_be_done = false;
+    try {
+        for (unsigned number = 1;; ++number) {
+            try {
+                Response response = attempt(make(), call);
+                response.may_be_done = may_be_done;
+                if (take) take(response);
+                return response;
+            } catch (const Transient& error) {
+                may_be_done = may_be_done || error.may_be_done();
+                if (number == kMostAttempts) throw Failure(CLEAVE_STORE_FAILED, error.what());
+                wait_before(number, error.wait_s(), call);
+            }
         }
+    } catch (const Failure& failure) {  // a call can be cancelled while its request is on its way
+        const bool is_cancelled = failure.result() == CLEAVE_STORE_CANCELLED;
+        throw Failure(failure.result(), failure.what(), may_be_done || is_cancelled);
     }
 }
 
 void Store::refuse(const Response& response) {
-    const std::string code = element(response.body, "Code");
+    const std::string& code = response.code;
     const std::string status =
         "the server answers " + std::to_string(response.status) + (code.empty() ? "" : ", " + code);
     const std::string& bucket_region = header(response, "x-amz-bucket-region");
     const std::string named = bucket_region.empty() ? element(response.body, "Region") : bucket_region;
     if (!named.empty() && location_.scheme == "s3" && response.status != 403) {
         const std::scoped_lock lock(mutex_);
-        if (std::exchange(region_, named) != named) throw Transient(status);
+        if (std::exchange(region_, named) != named) throw Transient(status, 0, false);
     }
     if (code == "RequestTimeTooSkewed") {
         const std::time_t there = ::curl_getdate(header(response, "date").c_str(), nullptr);
         const std::int64_t skew = there - std::time(nullptr);
-        if (there > 0 && std::abs(skew_s_.exchange(skew) - skew) > 60) throw Transient(status);
+        if (there > 0 && std::abs(skew_s_.exchange(skew) - skew) > 60) throw Transient(status, 0, false);
         throw Failure(CLEAVE_STORE_DENIED, "this machine's clock differs too much from the server's");
     }
     if (code == "ExpiredToken" || code == "TokenRefreshRequired") {
         throw Failure(CLEAVE_STORE_DENIED, "the credentials have expired");
     }
+    if (is_passing(response)) {
+        const bool may_be_done = (response.status >= 500 || response.status < 300) && code != "SlowDown";
+        const auto wait = number(header(response, "retry-after"));
+        throw Transient(status, static_cast<double>(wait.value_or(0)), may_be_done);
+    }
     switch (response.status) {
         case 404:
             if (code == "NoSuchBucket") throw Failure(CLEAVE_STORE_ABSENT, "there is no such bucket");
+            // Some servers answer so if they do not know the user.
+            if (!code.empty() && code != "NoSuchKey") throw Failure(CLEAVE_STORE_ABSENT, status);
             throw Failure(CLEAVE_STORE_ABSENT, "there is no such object");
         case 412: throw Failure(CLEAVE_STORE_CHANGED, "the object has changed");
         case 401:
@@ -155,33 +161,44 @@ void Store::refuse(const Response& response) {
             throw Failure(CLEAVE_STORE_DENIED, settings_.credentials.is_empty() && location_.is_bucket()
                                                    ? status + "; there are no credentials"
                                                    : status);
-        case 408:
-        case 429:
-        case 500:
-        case 502:
-        case 503:
-        case 504: {
-            const auto wait = number(header(response, "retry-after"));
-            throw Transient(status, wait ? static_cast<double>(*wait) : 0);
-        }
-        default: break;
+        default: throw Failure(CLEAVE_STORE_FAILED, status);
     }
-    if (code == "RequestTimeout") throw Transient(status);
-    throw Failure(CLEAVE_STORE_FAILED, status);
 }
 
-std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& call) {
+std::string Store::path_of(const std::string& url) const {
     const Location location = parse_location(url);
     if (location.scheme != location_.scheme || location.bucket != location_.bucket) {
         throw Failure(CLEAVE_STORE_INVALID, "all URLs of a run must be of one bucket or server");
     }
-    std::string path = settings_.prefix + '/';
-    path += location.is_bucket() ? percent_encoded(location.key, true) : location.key.substr(0, location.key.find('#'));
+    return settings_.prefix + '/' +
+           (location.is_bucket() ? percent_encoded(location.key, true)
+                                 : location.key.substr(0, location.key.find('#')));
+}
+
+std::string Store::written_path_of(const std::string& url) const {
+    if (!parse_location(url).is_bucket()) {
+        throw Failure(CLEAVE_STORE_INVALID, "objects are written only under s3:// and gs://");
+    }
+    return path_of(url);
+}
+
+void Store::remove(const std::string& url, cleave_store_call& call) {
+    const std::string path = written_path_of(url);
+    const auto make = [&] {
+        Exchange exchange = exchange_of("DELETE", path);
+        exchange.also = [](const Response& response) { return response.status == 404; };
+        return exchange;
+    };
+    perform(make, call);
+}
+
+std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& call) {
+    const std::string path = path_of(url);
     std::uint64_t size = 0;
     const auto first_byte = [&] {
         Exchange exchange = exchange_of("GET", path);
         exchange.request.headers["range"] = "bytes=0-0";
-        exchange.also = kNoSuchRange;
+        exchange.also = [](const Response& response) { return response.status == kNoSuchRange; };
         exchange.check = [&](const Response& response) {
             if (response.status == 200 && header(response, "content-length") == "0") return;
             const auto range = content_range(header(response, "content-range"));
@@ -214,12 +231,14 @@ Object::Object(Store& store, std::string path, std::uint64_t size, std::string t
       modified_(std::move(modified)),
       facts_{size, tag_.empty() ? modified_.c_str() : tag_.c_str()} {}
 
+std::string Object::strong_tag() const { return is_weak(tag_) ? "" : tag_; }
+
 Exchange Object::exchange_of(std::uint64_t offset, std::uint64_t size) const {
     Exchange exchange = store_.exchange_of("GET", path_);
     Headers& headers = exchange.request.headers;
     headers["range"] = "bytes=" + std::to_string(offset) + '-' + std::to_string(offset + size - 1);
-    if (!tag_.empty() && !is_weak(tag_)) {
-        headers["if-match"] = tag_;
+    if (const std::string tag = strong_tag(); !tag.empty()) {
+        headers["if-match"] = tag;
     } else if (!modified_.empty()) {
         headers["if-unmodified-since"] = modified_;
     }

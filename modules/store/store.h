@@ -27,10 +27,21 @@ public:
 
     std::unique_ptr<Object> find(const std::string& url, cleave_store_call& call);
 
+    const Location& location() const noexcept { return location_; }
     const Settings& settings() const noexcept { return settings_; }
 
-    // Repeats the request until it succeeds or fails for good. `make` builds it for each attempt.
-    Response perform(const std::function<Exchange()>& make, cleave_store_call& call);
+    // The path of a URL of this store, as it is sent.
+    std::string path_of(const std::string& url) const;
+    // The same of an object that is written or removed.
+    std::string written_path_of(const std::string& url) const;
+
+    // Removes an object; done, too, if there is none.
+    void remove(const std::string& url, cleave_store_call& call);
+
+    // Repeats the request until it succeeds or fails for good. `make` builds it for each attempt. `take` gets the
+    // answer and may throw Transient, too; it may be empty.
+    Response perform(const std::function<Exchange()>& make, cleave_store_call& call,
+                     const std::function<void(const Response&)>& take = {});
     // The same once. Throws Transient for what another attempt may achieve.
     Response attempt(Exchange exchange, cleave_store_call& call);
 
@@ -53,6 +64,10 @@ public:
     Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified);
 
     const cleave_store_facts& facts() const noexcept { return facts_; }
+    const Store& store() const noexcept { return store_; }
+    const std::string& path() const noexcept { return path_; }
+    // Its entity tag, with quotes, if that vouches for every byte; otherwise empty.
+    std::string strong_tag() const;
     void read(std::uint64_t offset, std::span<std::uint8_t> into, cleave_store_call& call) const;
 
 private:

@@ -267,28 +267,39 @@ int run_info(const Context& context) {
 
 // The module and the credentials are loaded before the sandbox closes. Core dumps are disabled because they would
 // contain the credentials.
-void open_store(Context& context) {
+void open_stores(Context& context) {
     const Verb verb = context.arguments.verb;
     if (verb == Verb::kJoin || verb == Verb::kVerify || verb == Verb::kPlan || verb == Verb::kKey) return;
     const auto& inputs = context.arguments.inputs;
+    const OutputOptions& output = context.arguments.output;
     const auto url = std::ranges::find_if(inputs, is_store_url);
-    if (url == inputs.end()) return;
+    const bool writes = verb == Verb::kSplit && output.filter.empty() && is_store_url(output.names);
+    if (url == inputs.end() && !writes) return;
     if (verb == Verb::kIndex) throw UsageError("an index is a file beside its input, which is not in a store");
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
-    context.path = shown_url(*url);
-    context.store.emplace(*url);
+    if (url != inputs.end()) {
+        context.path = shown_url(*url);
+        context.store.emplace(*url);
+    }
+    if (writes) {
+        context.path = shown_url(output.names);
+        context.output_store.emplace(output.names);
+    }
 }
 
 void close_sandbox(const Context& context) {
     const Arguments& arguments = context.arguments;
-    const std::string fault = confine(permissions_of(arguments, context.store ? &*context.store : nullptr));
+    std::vector<const Store*> stores;
+    if (context.store) stores.push_back(&*context.store);
+    if (context.output_store) stores.push_back(&*context.output_store);
+    const std::string fault = confine(permissions_of(arguments, stores));
     if (arguments.verbose && !fault.empty()) print_message(formatted("the sandbox is not active: {}", fault));
 }
 
 int run_verb(Context& context) {
     if (context.arguments.verb == Verb::kInfo) return run_info(context);
     guard_secrets(context);
-    open_store(context);
+    open_stores(context);
     if (context.arguments.verb == Verb::kJoin) list_pieces(context);
     if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context);
     switch (context.arguments.verb) {

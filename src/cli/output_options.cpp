@@ -8,6 +8,7 @@
 #include "cli/choices.h"
 #include "cli/formatted.h"
 #include "cli/values.h"
+#include "io/store_url.h"
 
 namespace cleave::cli {
 namespace {
@@ -124,12 +125,25 @@ void take_filter(const Given& given, Arguments& arguments) {
     }
 }
 
+// Objects lack some of what files have.
+void refuse_for_store(const Given& given, const Arguments& arguments) {
+    const std::string& names = arguments.output.names;
+    if (!arguments.output.filter.empty() || !is_store_url(names)) return;
+    if (names.starts_with("http"))
+        throw UsageError(formatted("{}: objects are written only under s3:// and gs://", given.spelling("output")));
+    for (const char* other : {"reflink", "sign"}) {
+        if (given.has(other)) throw UsageError(formatted("{} cannot be used with objects", given.spelling(other)));
+    }
+    given.refuse_both("resume", "compress");
+}
+
 }  // namespace
 
 void take_output(const Given& given, Arguments& arguments) {
     take_files(given, arguments);
     take_compression(given, arguments);
     take_filter(given, arguments);
+    refuse_for_store(given, arguments);
 }
 
 }  // namespace cleave::cli

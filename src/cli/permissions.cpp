@@ -14,6 +14,7 @@
 #include "io/stream_path.h"
 #include "io/temporary_file.h"
 #include "stage/key_versions.h"
+#include "write/destination.h"
 
 namespace cleave::cli {
 namespace {
@@ -29,7 +30,7 @@ std::string nearest_directory(std::string path) {
 
 // Permits creating a file at the path, or writing to the stream that the path leads to.
 void permit_making(Permissions& permissions, const std::string& path) {
-    if (path.empty()) return;
+    if (path.empty() || is_store_url(path)) return;
     permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
 }
 
@@ -61,7 +62,8 @@ Permissions permissions_of_key(const Arguments& arguments) {
 
 // What resolving a server's name and checking its certificate read. Debian's files of certificates are links to others.
 void permit_store(Permissions& permissions, const Store& store) {
-    permissions.ports = store.ports();
+    const std::vector<std::uint16_t> ports = store.ports();
+    permissions.ports.insert(permissions.ports.end(), ports.begin(), ports.end());
     const char* const bundle = std::getenv("AWS_CA_BUNDLE");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
     if (bundle != nullptr) permissions.read.emplace_back(bundle);
     permissions.read.insert(
@@ -72,9 +74,9 @@ void permit_store(Permissions& permissions, const Store& store) {
 
 }  // namespace
 
-Permissions permissions_of(const Arguments& arguments, const Store* store) {
+Permissions permissions_of(const Arguments& arguments, std::span<const Store* const> stores) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
-    if (store != nullptr) permit_store(permissions, *store);
+    for (const Store* store : stores) permit_store(permissions, *store);
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
@@ -96,6 +98,8 @@ Permissions permissions_of(const Arguments& arguments, const Store* store) {
     if (arguments.policy.pieces || arguments.policy.by) {  // read by available_memory() to choose a method
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
+    permit_making(permissions, arguments.output.dry_run ? "" : arguments.output.manifest);
+    if (destination_of(arguments.output).is_store) return permissions;
     const auto& by = arguments.policy.by;
     const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
     const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
@@ -106,7 +110,6 @@ Permissions permissions_of(const Arguments& arguments, const Store* store) {
         return permissions;
     }
     permissions.write.push_back(folder);
-    permit_making(permissions, arguments.output.manifest);
     return permissions;
 }
 

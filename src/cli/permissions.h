@@ -1,6 +1,8 @@
 // What a run may open once its sandbox is closed.
 #pragma once
 
+#include <span>
+
 #include "cli/options.h"
 #include "cli/sandbox.h"
 #include "store/store.h"
@@ -8,7 +10,7 @@
 namespace cleave::cli {
 
 // The files and folders that the verb reads and writes, as its arguments name them. Throws what PieceNamer throws.
-// `store` is null if no input is in one.
-Permissions permissions_of(const Arguments& arguments, const Store* store);
+// `stores` are those that inputs and pieces are in.
+Permissions permissions_of(const Arguments& arguments, std::span<const Store* const> stores);
 
 }  // namespace cleave::cli

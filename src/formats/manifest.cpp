@@ -9,6 +9,7 @@
 #include "cleave/output.h"
 #include "io/beneath.h"
 #include "io/fd.h"
+#include "io/store_url.h"
 #include "io/stream_path.h"
 #include "io/temporary_file.h"
 
@@ -43,9 +44,12 @@ std::string read_file(const std::string& path) {
 
 ManifestNames::ManifestNames(const std::string& manifest, const std::string& folder)
     : folder_(folder_of(manifest)),
-      are_beneath_(!leads_to_stream(manifest) && path_beneath(folder_, folder + "piece").has_value()) {}
+      are_beneath_(is_store_url(manifest) || is_store_url(folder)
+                       ? is_store_url(manifest) && folder.starts_with(folder_)
+                       : !leads_to_stream(manifest) && path_beneath(folder_, folder + "piece").has_value()) {}
 
 std::string ManifestNames::of(const std::string& path) const {
+    if (are_beneath_ && is_store_url(path)) return path.substr(folder_.size());
     return are_beneath_ ? path_beneath(folder_, path).value_or(path) : path;
 }
 

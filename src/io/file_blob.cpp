@@ -121,6 +121,17 @@ FileBehind file_behind(const Blob& blob) noexcept {
                                                       : FileBehind{};
 }
 
+RemoteBehind remote_behind(const Blob& blob) noexcept {
+    if (const auto* range = dynamic_cast<const RangeBlob*>(&blob)) {
+        RemoteBehind behind = remote_behind(range->whole());
+        behind.offset += range->begin();
+        return behind;
+    }
+    const auto* file = dynamic_cast<const FileBlob*>(&blob);
+    return file != nullptr && file->is_stored_as_is() ? RemoteBehind{file->source().remote.get(), file->source().offset}
+                                                      : RemoteBehind{};
+}
+
 std::span<const std::uint8_t> mapped_bytes(const Blob& blob, std::uint64_t offset, std::uint64_t size) noexcept {
     if (const auto* range = dynamic_cast<const RangeBlob*>(&blob))
         return mapped_bytes(range->whole(), range->begin() + offset, size);

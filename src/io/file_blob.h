@@ -70,6 +70,13 @@ struct FileBehind {
 // FileBlob or a range of one.
 FileBehind file_behind(const Blob& blob) noexcept;
 
+// The same for a remote file; null if there is none.
+struct RemoteBehind {
+    const RemoteFile* file = nullptr;
+    std::uint64_t offset = 0;
+};
+RemoteBehind remote_behind(const Blob& blob) noexcept;
+
 // The bytes [offset, offset + size) of the blob if they are mapped from a file; otherwise empty.
 std::span<const std::uint8_t> mapped_bytes(const Blob& blob, std::uint64_t offset, std::uint64_t size) noexcept;
 

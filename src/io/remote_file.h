@@ -23,6 +23,9 @@ public:
     // Fills `into` with the bytes from `offset` on, which are within the file. Throws InputChangedError if the file has
     // changed, StoreError if it cannot be read, and Cancelled.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const = 0;
+
+    // The file that this one reads, if it only reads another one differently.
+    virtual const RemoteFile& origin() const noexcept { return *this; }
 };
 
 }  // namespace cleave

@@ -31,12 +31,13 @@ namespace {
 
 class Run {
 public:
-    Run(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing)
+    Run(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing, const Store* store)
         : input_(input),
           job_(job),
           policy_(job.policy),
           observer_(observer),
           signing_(signing),
+          store_(store),
           reports_(job, observer, report_) {}
 
     JobReport run() {
@@ -57,7 +58,8 @@ private:
         refuse_unclonable();
         spool_if_needed();
         compile_stage();
-        const JobContext context{input_, job_, policy_, dialect(), rewriting_.get(), report_, reports_, signing_};
+        const JobContext context{input_,  job_,     policy_,  dialect(), rewriting_.get(),
+                                 report_, reports_, signing_, store_};
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
         output_->write(*bytes);
@@ -116,6 +118,7 @@ private:
     Policy policy_;
     JobObserver& observer_;
     const ReportSigning* signing_;
+    const Store* store_;
     JobReport report_;
     PieceReports reports_;
     std::unique_ptr<Rewriting> rewriting_;  // with rules
@@ -145,10 +148,11 @@ JobReport run_job(Input& input, const Job& job, JobObserver& observer) {
     return run_signed_job(input, job, observer, nullptr);
 }
 
-JobReport run_signed_job(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing) {
+JobReport run_signed_job(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing,
+                         const Store* store) {
     check(job);
     try {
-        return Run(input, job, observer, signing).run();
+        return Run(input, job, observer, signing, store).run();
     } catch (const std::exception&) {
         input.rethrow();
     }

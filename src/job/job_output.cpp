@@ -10,6 +10,7 @@
 #include "write/dry_target.h"
 #include "write/file_target.h"
 #include "write/filter_target.h"
+#include "write/store_target.h"
 
 namespace cleave {
 namespace {
@@ -49,6 +50,12 @@ std::unique_ptr<PieceTarget> JobOutput::make_target() {
     const Input& input = context_.input;
     const unsigned threads = context_.job.execution.thread_count();
     const bool has_rules = context_.rewriting != nullptr;
+    if (destination_of(options_).is_store) {
+        if (context_.signing != nullptr) throw ArgumentError("a signed report lists files, and objects are none");
+        if (context_.store == nullptr) own_store_.emplace(options_.names);
+        const Store& store = context_.store != nullptr ? *context_.store : *own_store_;
+        return std::make_unique<StoreTarget>(store, input, options_, threads);
+    }
     if (options_.dry_run) return std::make_unique<DryTarget>(input, namer_, options_, threads, has_rules);
     if (!options_.filter.empty()) return std::make_unique<FilterTarget>(input, options_);
     return std::make_unique<FileTarget>(input, namer_, options_, threads, has_rules,
@@ -57,6 +64,7 @@ std::unique_ptr<PieceTarget> JobOutput::make_target() {
 
 void JobOutput::write(PieceBytes& bytes) {
     bytes.write(*target_, namer_, paths_);
+    target_->wait();
     bytes.check_input(*target_, namer_);
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/name_list.h"
 #include "cleave/names.h"
 #include "formats/manifest.h"
 #include "job/piece_bytes.h"
+#include "store/store.h"
 #include "write/piece_target.h"
 #include "write/written_files.h"
 
@@ -39,6 +41,7 @@ private:
     const PieceNamer namer_;
     const ManifestNames names_in_manifest_;
     WrittenFiles files_;  // if the report is signed
+    std::optional<Store> own_store_;
     std::unique_ptr<PieceTarget> target_;
     NameList paths_;
 };

@@ -37,6 +37,7 @@ struct JobContext {
     JobReport& report;
     PieceReports& reports;
     const ReportSigning* signing;  // null unless the report is signed
+    const Store* store;            // where the names of the pieces lead if they are URLs; null: it is to be opened
 
     Destination destination() const { return destination_of(job.output); }
     Meter* meter() const { return job.execution.meter; }

@@ -1,4 +1,5 @@
-// Runs a job whose report is signed. Only the command can do this; run_job() in cleave/job.h does everything else.
+// Runs a job as only the command does: with a report that is signed, or with a store that is open already. run_job()
+// in cleave/job.h does everything else.
 #pragma once
 
 #include <string>
@@ -6,6 +7,7 @@
 #include "cleave/job.h"
 #include "cleave/keys.h"
 #include "io/input_hash.h"
+#include "store/store.h"
 
 namespace cleave {
 
@@ -19,6 +21,9 @@ struct ReportSigning {
 // Like run_job(), but signs the report if `signing` is not null. See formats/signed_report.h. The job must have rules
 // and a report, and must write files: it is not a dry run, and has no filter. Also throws ArgumentError if a piece or
 // the manifest is not beneath the folder of the report.
-JobReport run_signed_job(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing);
+// `store` is where the names of the pieces lead if they are URLs; if it is null, the run opens the store, which loads
+// a module and reads files.
+JobReport run_signed_job(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing,
+                         const Store* store = nullptr);
 
 }  // namespace cleave

@@ -49,6 +49,7 @@ public:
     std::uint64_t size() const noexcept override { return file_->size(); }
     std::string version() const override { return file_->version(); }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
+    const RemoteFile& origin() const noexcept override { return file_->origin(); }
 
 private:
     struct Part;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -27,12 +29,19 @@ const cleave_store_module& open_module(const std::vector<std::string>& paths) {
     return load_module<cleave_store_module>(module_kind(), paths);
 }
 
-// One call of the module: what it may need, and how it ends.
+using Clock = std::chrono::steady_clock;
+
+// For how long a run that is cancelled waits for an object to be complete, and for each of those that it takes back.
+constexpr std::chrono::seconds kCompletionGrace(5);
+constexpr std::chrono::seconds kTakeBackGrace(30);
+
+// One call of the module: what it may need, and how it ends. It goes on for `grace` after the cancellation.
 class Call {
 public:
-    Call(std::string name, const Cancellation* cancellation)
+    Call(std::string name, const Cancellation* cancellation, Clock::duration grace = {})
         : name_(std::move(name)),
           cancellation_(cancellation),
+          grace_(grace),
           call_{is_cancelled, this, message_.data(), message_.size()} {}
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -48,18 +57,24 @@ public:
             case CLEAVE_STORE_UNSUPPORTED: throw InputError(message);
             case CLEAVE_STORE_INVALID: throw ArgumentError(message);
             case CLEAVE_STORE_CANCELLED: throw Cancelled();
+            case CLEAVE_STORE_TAKEN: throw ObjectTakenError(name_ + ": " + message);
             default: throw StoreError(name_ + ": " + message);
         }
     }
 
 private:
     static int is_cancelled(void* context) {
-        const Call& call = *static_cast<Call*>(context);
-        return call.cancellation_ != nullptr && call.cancellation_->requested() ? 1 : 0;
+        Call& call = *static_cast<Call*>(context);
+        if (call.cancellation_ == nullptr || !call.cancellation_->requested()) return 0;
+        const Clock::time_point now = Clock::now();
+        if (!call.cancelled_) call.cancelled_ = now;
+        return now >= *call.cancelled_ + call.grace_ ? 1 : 0;
     }
 
     std::string name_;
     const Cancellation* cancellation_;
+    const Clock::duration grace_;
+    std::optional<Clock::time_point> cancelled_;  // when that was noticed
     std::array<char, 256> message_{};
     cleave_store_call call_;
 };
@@ -90,6 +105,10 @@ public:
         call.judge(module_.read(object_.get(), offset, into.data(), into.size(), call.get()));
     }
 
+    const void* of_module(const cleave_store_module& module) const {
+        return &module == &module_ ? object_.get() : nullptr;
+    }
+
 private:
     const cleave_store_module& module_;
     std::string name_;
@@ -98,18 +117,6 @@ private:
 };
 
 }  // namespace
-
-bool is_store_url(const std::string& path) noexcept {
-    const std::string_view text = path;
-    switch (text.empty() ? '\0' : text.front()) {
-        case 's': return text.starts_with("s3://");
-        case 'g': return text.starts_with("gs://");
-        case 'h': return text.starts_with("https://") || text.starts_with("http://");
-        default: return false;
-    }
-}
-
-std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
 
 Store::Store(const std::vector<std::string>& paths, const std::string& url)
     : module_(open_module(paths)), store_(open_store(module_, url)) {}
@@ -124,6 +131,63 @@ std::vector<std::uint16_t> Store::ports() const {
 
 std::unique_ptr<const RemoteFile> Store::find(const std::string& url, const Cancellation* cancellation) const {
     return std::make_unique<StoredObject>(module_, store_.get(), url, cancellation);
+}
+
+bool Store::has(const std::string& url, const Cancellation* cancellation) const {
+    Call call(shown_url(url), cancellation);
+    void* object = nullptr;
+    const cleave_store_result result = module_.find(store_.get(), url.c_str(), &object, call.get());
+    if (result == CLEAVE_STORE_ABSENT) return false;
+    call.judge(result);
+    module_.release(object);
+    return true;
+}
+
+void Store::remove(const std::string& url, const Cancellation* cancellation) const {
+    Call call(shown_url(url), cancellation, kTakeBackGrace);
+    call.judge(module_.remove(store_.get(), url.c_str(), call.get()));
+}
+
+void Store::abort_uploads(const std::string& url, const Cancellation* cancellation) const {
+    Call call(shown_url(url), cancellation);
+    call.judge(module_.abort_uploads(store_.get(), url.c_str(), call.get()));
+}
+
+StoreUpload::StoreUpload(const Store& store, const std::string& url, const Cancellation* cancellation)
+    : module_(store.module_),
+      name_(shown_url(url)),
+      cancellation_(cancellation),
+      upload_(nullptr, store.module_.release_upload) {
+    Call call(name_, cancellation);
+    void* upload = nullptr;
+    call.judge(module_.begin_upload(store.store_.get(), url.c_str(), &upload, call.get()));
+    upload_.reset(upload);
+}
+
+void StoreUpload::put(std::uint32_t number, std::span<const std::uint8_t> bytes) {
+    Call call(name_, cancellation_);
+    call.judge(module_.upload_part(upload_.get(), number, bytes.data(), bytes.size(), call.get()));
+}
+
+bool StoreUpload::copy(std::uint32_t number, const RemoteFile& file, std::uint64_t offset, std::uint64_t size) {
+    const auto* stored = dynamic_cast<const StoredObject*>(&file.origin());
+    const void* object = stored == nullptr ? nullptr : stored->of_module(module_);
+    if (object == nullptr) return false;
+    Call call(name_, cancellation_);
+    const cleave_store_result result = module_.copy_part(upload_.get(), number, object, offset, size, call.get());
+    if (result == CLEAVE_STORE_UNSUPPORTED) return false;
+    call.judge(result);
+    return true;
+}
+
+void StoreUpload::complete(bool replaces) {
+    Call call(name_, cancellation_, kCompletionGrace);
+    call.judge(module_.complete_upload(upload_.get(), replaces ? 1 : 0, call.get()));
+}
+
+void StoreUpload::abort() {
+    Call call(name_, cancellation_, kTakeBackGrace);
+    call.judge(module_.abort_upload(upload_.get(), call.get()));
 }
 
 Input Store::open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "cleave/error.h"
 #include "cleave/input.h"
 #include "io/remote_file.h"
+#include "io/store_url.h"
 #include "store/store_module.h"
 
 namespace cleave {
@@ -21,11 +23,11 @@ public:
     using ErrorOf::ErrorOf;
 };
 
-// Whether the path is a URL of a kind that stores have, such as "s3://bucket/key".
-bool is_store_url(const std::string& path) noexcept;
-
-// The URL as messages show it: without its query, which may contain a signature.
-std::string shown_url(const std::string& url);
+// There is an object of a name, and it must not be replaced.
+class ObjectTakenError : public StoreError {
+public:
+    using StoreError::StoreError;
+};
 
 // A bucket or a server. Any thread may use it.
 class Store {
@@ -47,9 +49,48 @@ public:
     // The same as an input, which is read ahead.
     Input open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const;
 
+    // Whether there is an object. Throws what find() throws.
+    bool has(const std::string& url, const Cancellation* cancellation) const;
+    // Removes an object, if there is one. Goes on for a while if it is cancelled. Throws StoreError, Cancelled.
+    void remove(const std::string& url, const Cancellation* cancellation) const;
+    // Aborts all uploads of this name, whoever began them. Throws StoreError, Cancelled.
+    void abort_uploads(const std::string& url, const Cancellation* cancellation) const;
+
 private:
+    friend class StoreUpload;
     const cleave_store_module& module_;
     std::unique_ptr<void, void (*)(void*)> store_;
+};
+
+// An object that is being written, in parts that are numbered from 1. Nobody sees it before it is complete. Every part
+// but the last has at least kLeastPart bytes, and there are at most kMostParts. All functions throw StoreError and
+// Cancelled. complete() and abort() go on for a while after they were cancelled, as what they have begun is better ended.
+// put() and copy() may be called from several threads at once.
+class StoreUpload {
+public:
+    static constexpr std::uint64_t kLeastPart = CLEAVE_STORE_LEAST_PART;
+    static constexpr std::uint32_t kMostParts = CLEAVE_STORE_MOST_PARTS;
+
+    // `store` and `cancellation`, if not null, must outlive the upload. Throws ArgumentError for a URL that is not of
+    // the store's bucket, or where nothing can be written.
+    StoreUpload(const Store& store, const std::string& url, const Cancellation* cancellation);
+
+    void put(std::uint32_t number, std::span<const std::uint8_t> bytes);
+    // Lets the store copy a range of the file. Returns false if it cannot: then the part is still missing. Throws
+    // InputChangedError if the file is no longer the one that was found.
+    bool copy(std::uint32_t number, const RemoteFile& file, std::uint64_t offset, std::uint64_t size);
+
+    // The object consists of all parts. Throws ObjectTakenError if there is an object of that name, unless it is to be
+    // replaced.
+    void complete(bool replaces);
+    // Makes the store forget the parts. An upload that is neither completed nor aborted stays in the store.
+    void abort();
+
+private:
+    const cleave_store_module& module_;
+    std::string name_;
+    const Cancellation* cancellation_;
+    std::unique_ptr<void, void (*)(void*)> upload_;
 };
 
 }  // namespace cleave

@@ -29,6 +29,12 @@ typedef int32_t cleave_store_result;
 #define CLEAVE_STORE_INVALID 5     /* the URL or a setting cannot be used */
 #define CLEAVE_STORE_FAILED 6      /* the network or the server failed; so does every other number */
 #define CLEAVE_STORE_CANCELLED 7   /* `is_cancelled` returned nonzero */
+#define CLEAVE_STORE_TAKEN 8       /* there is an object of that name, and it must not be replaced */
+
+/* What a store takes as a part of an upload. The last part of an upload may be smaller. */
+#define CLEAVE_STORE_LEAST_PART (UINT64_C(5) << 20)
+#define CLEAVE_STORE_MOST_PART (UINT64_C(5) << 30)
+#define CLEAVE_STORE_MOST_PARTS 10000u
 
 /* What a call may need besides its arguments, and where it explains a failure. */
 typedef struct cleave_store_call {
@@ -65,6 +71,35 @@ typedef struct cleave_store_module {
 
     /* Fills `into` with `size` bytes, at least one, from `offset` on. They are within the object. */
     cleave_store_result (*read)(void* object, uint64_t offset, void* into, size_t size, cleave_store_call* call);
+
+    /* Begins to write an object, in parts. It appears when the upload is completed, and not before: until then the
+     * store has its parts, which nobody sees. Only for s3:// and gs://. */
+    cleave_store_result (*begin_upload)(void* store, const char* url, void** upload, cleave_store_call* call);
+    /* Frees the memory. An upload that is neither completed nor aborted stays in the store. */
+    void (*release_upload)(void* upload);
+
+    /* Uploads part `number`, from 1. The object consists of its parts in the order of their numbers, without gaps.
+     * Every part is uploaded or copied by one successful call. At least CLEAVE_STORE_LEAST_PART bytes, unless it is the
+     * last part; there may be none if it is the only one. */
+    cleave_store_result (*upload_part)(void* upload, uint32_t number, const void* bytes, size_t size,
+                                       cleave_store_call* call);
+    /* The same with a range of an object, which may be of another store: the store copies it, and nothing is moved
+     * otherwise. CLEAVE_STORE_UNSUPPORTED if it cannot, because the stores are on different servers, are used with
+     * different credentials or have no such request, or because the object is too small; nothing has been sent then, or
+     * the server has refused. */
+    cleave_store_result (*copy_part)(void* upload, uint32_t number, const void* object, uint64_t offset, uint64_t size,
+                                     cleave_store_call* call);
+
+    /* Makes the object of all its parts, of which there is at least one. CLEAVE_STORE_TAKEN if there is an object of
+     * that name, unless `replaces` is nonzero: then that object is gone. Stores that cannot tell replace it. */
+    cleave_store_result (*complete_upload)(void* upload, int replaces, cleave_store_call* call);
+    /* Makes the store forget the parts. Done, too, if there is no such upload any more. */
+    cleave_store_result (*abort_upload)(void* upload, cleave_store_call* call);
+
+    /* Removes an object. Done, too, if there is none. */
+    cleave_store_result (*remove)(void* store, const char* url, cleave_store_call* call);
+    /* Aborts all uploads of this name that are in the store, whoever began them. */
+    cleave_store_result (*abort_uploads)(void* store, const char* url, cleave_store_call* call);
 } cleave_store_module;
 
 /* The function that the module exports. Its result is valid for as long as the module is loaded. */

@@ -45,7 +45,8 @@ public:
     // PieceTarget::takes_any_order().
     virtual void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
-    // Writes the body of a piece of a blob, instead of write(). `header_size` bytes have been written before it.
+    // Writes the body of a piece of a blob, instead of write(). `header_size` bytes have been written before it: if the
+    // body starts at this byte of the input, those from the start of the input.
     // `meter`, if not null, counts the bytes. A body may be written in parts: `piece` is then the range of one part,
     // and the parts come in order. Throws what write() throws.
     virtual void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter);
@@ -101,6 +102,9 @@ public:
     // Call this when something was cancelled. Throws the first failure, if any: the target's own, or one given to
     // fail().
     virtual void throw_failure() {}
+
+    // Waits until the bytes of all finished pieces are where they go. Throws what PieceOutput::write() throws.
+    virtual void wait() {}
 
     // Call this when all pieces are finished. Does everything that can still fail. Until commit(), what was written can
     // still be taken back.

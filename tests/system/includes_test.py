@@ -22,9 +22,9 @@ import tempfile
 # two folders depend on each other. All except the kernels may also include base; all may include include/cleave.
 FLOORS = [
     {"cli": "job formats lane write plan classes stage store scan offload io memory"},
-    {"job": "formats lane write plan keys stage scan index dialect io"},
+    {"job": "formats lane write plan keys stage store scan index dialect io"},
     {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
-     "lane": "plan classes keys stage records scan offload memory", "write": "io"},
+     "lane": "plan classes keys stage records scan offload memory", "write": "store io"},
     {"classes": "keys stage io", "plan": "keys ranges scan io"},
     {"keys": "stage fields records scan json io memory"},
     {"stage": "fields records scan io memory"},

@@ -287,6 +287,10 @@ def urls(bench):
         check(found[:2] == (0, b"2\n"), "a signed URL: %s" % (found,))
         found = bench.run(server, "count", server.url + "/web/none.csv?X-Amz-Signature=" + SECRET)
         check(found[0] == 1 and server.url + "/web/none.csv: " in found[2], "a signed URL: %s" % (found,))
+        server.fault = lambda request: "user"
+        found = bench.run(server, "count", "s3://bucket/a.csv")
+        check(found[0] == 1 and "s3://bucket/a.csv: the server answers 404, NoSuchUser" in found[2], found)
+        server.fault = lambda request: None
         server.has_tags = False
         found = bench.run(server, "count", server.url + "/web/a.csv?X-Amz-Signature=1")
         check(found[:2] == (0, b"2\n"), "by its time: %s" % (found,))
@@ -342,19 +346,21 @@ def judge(one, bench):
     one(bench)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(about=__doc__, checks=CHECKS, kind=Bench, more=()):
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True)
     parser.add_argument("--module")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--only", default="")
+    for option in more:
+        parser.add_argument(option)
     args = parser.parse_args()
     tally = Tally()
-    for one in CHECKS:
+    for one in checks:
         if args.only in one.__name__:
-            bench = Bench(args)
+            bench = kind(args)
             try:
                 tally.run(one.__doc__.splitlines()[0], lambda one=one, bench=bench: judge(one, bench))
             finally:

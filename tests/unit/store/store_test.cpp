@@ -10,6 +10,7 @@
 #include "cleave/cancel.h"
 #include "cleave/error.h"
 #include "cleave/scan.h"
+#include "io/file_blob.h"
 
 namespace cleave {
 namespace {
@@ -83,6 +84,51 @@ TEST(Store, AnObjectIsAnInput) {
     EXPECT_EQ(index_records(input, Dialect{}).findings().records, 2U);  // byte 10 is LF
     EXPECT_TRUE(input.is_unchanged());
     EXPECT_THROW(store.open("s3://bucket/breaks-6", nullptr, Encoding::kBytes), StoreError);
+}
+
+TEST(Store, SaysWhetherThereIsAnObject) {
+    const Store store(kPaths, "s3://bucket/key");
+    EXPECT_TRUE(store.has("s3://bucket/key", nullptr));
+    EXPECT_FALSE(store.has("s3://bucket/fails-1", nullptr));
+    EXPECT_THROW(store.has("s3://bucket/fails-2", nullptr), StoreError);
+    EXPECT_NO_THROW(store.remove("s3://bucket/key", nullptr));
+    EXPECT_THROW(store.remove("s3://bucket/breaks-2", nullptr), StoreError);
+    EXPECT_NO_THROW(store.abort_uploads("s3://bucket/key", nullptr));
+    EXPECT_THROW(store.abort_uploads("s3://bucket/breaks-6", nullptr), StoreError);
+}
+
+TEST(Store, WritesAnObject) {
+    const Store store(kPaths, "s3://bucket/key");
+    const auto source = store.find("s3://bucket/source");
+    const std::array<std::uint8_t, 3> bytes{1, 2, 3};
+    StoreUpload upload(store, "s3://bucket/key", nullptr);
+    EXPECT_NO_THROW(upload.put(1, bytes));
+    EXPECT_TRUE(upload.copy(2, *source, 10, 90));
+    EXPECT_NO_THROW(upload.complete(false));
+    EXPECT_NO_THROW(upload.abort());
+    const auto upload_of = [&](const std::string& key) { return StoreUpload(store, "s3://bucket/" + key, nullptr); };
+    EXPECT_THROW(upload_of("breaks-6").put(1, bytes), StoreError);
+    EXPECT_THROW(upload_of("breaks-3").copy(1, *source, 0, 1), InputChangedError);
+    EXPECT_FALSE(upload_of("breaks-4").copy(1, *source, 0, 1));
+    EXPECT_THROW(upload_of("breaks-8").complete(false), ObjectTakenError);
+    EXPECT_NO_THROW(upload_of("breaks-8").complete(true));
+    EXPECT_THROW(upload_of("breaks-2").abort(), StoreError);
+}
+
+// A file of another kind: no store can copy it.
+class OtherFile final : public RemoteFile {
+public:
+    std::uint64_t size() const noexcept override { return 100; }
+    std::string version() const override { return "1"; }
+    void read(std::uint64_t, std::span<std::uint8_t>) const override {}
+};
+
+TEST(Store, CopiesOnlyItsModulesObjects) {
+    const Store store(kPaths, "s3://bucket/key");
+    StoreUpload upload(store, "s3://bucket/key", nullptr);
+    EXPECT_FALSE(upload.copy(1, OtherFile(), 0, 10));
+    const Input input = store.open("s3://bucket/source", nullptr, Encoding::kBytes);
+    EXPECT_TRUE(upload.copy(1, *remote_behind(input.blob()).file, 0, 10));
 }
 
 TEST(Store, ACancelledRead) {

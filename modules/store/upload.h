@@ -1,0 +1,66 @@
+// Objects that are written in parts: S3's multipart uploads.
+// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html)
+//
+// The store keeps the parts, and makes the object of them when it is told their entity tags. A part that is sent again
+// replaces the one before, so an answer that was lost does no harm there. Two requests have an effect that must not be
+// taken for somebody else's when they are repeated:
+//   begin     may leave an upload whose ID nobody knows. Uploads of this name with other IDs are aborted then.
+//   complete  may have made the object already. The second answer then says that there is no such upload, or that there
+//             is such an object. It is this upload's if it has the size of its parts and the tag that they make; where
+//             tags do not tell that much, their number or the size alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "store.h"
+#include "store/store_module.h"
+
+namespace cleave::store {
+
+// Any thread may use it, and send and copy parts at the same time. All functions throw Failure. The store outlives it.
+class Upload {
+public:
+    static std::unique_ptr<Upload> begin(Store& store, const std::string& url, cleave_store_call& call);
+    // Aborts all uploads of this name.
+    static void abort_all(Store& store, const std::string& url, cleave_store_call& call);
+
+    void send(std::uint32_t number, std::span<const std::uint8_t> bytes, cleave_store_call& call);
+    // The store copies the range. The failure is UNSUPPORTED, mostly without a request, if it cannot.
+    void copy(std::uint32_t number, const Object& source, std::uint64_t offset, std::uint64_t size,
+              cleave_store_call& call);
+    // The failure is TAKEN if there is such an object, unless it `replaces` it.
+    void complete(bool replaces, cleave_store_call& call);
+    // Done, too, if there is no such upload.
+    void abort(cleave_store_call& call) const;
+
+private:
+    struct Part {
+        std::string tag;  // in quotes
+        std::uint64_t size = 0;
+    };
+
+    Upload(Store& store, std::string path, std::string id);
+
+    Exchange exchange_of(std::string method, std::span<const std::uint8_t> body, const std::string& body_hash) const;
+    Exchange part_exchange_of(std::uint32_t number, std::span<const std::uint8_t> body,
+                              const std::string& body_hash) const;
+    void keep(std::uint32_t number, std::string tag, std::uint64_t size);
+    std::string part_list() const;
+    Response look(cleave_store_call& call) const;
+    bool is_there(cleave_store_call& call) const;
+    void ask_to_complete(bool replaces, cleave_store_call& call);
+    bool is_found_there() const;
+
+    Store& store_;
+    const std::string path_;
+    const std::string id_;
+    mutable std::mutex mutex_;
+    std::map<std::uint32_t, Part> parts_;  // by number; under mutex_
+};
+
+}  // namespace cleave::store

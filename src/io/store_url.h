@@ -1,0 +1,22 @@
+// URLs of objects in stores.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cleave {
+
+// Whether the path is a URL of a kind that stores have, such as "s3://bucket/key".
+inline bool is_store_url(std::string_view path) noexcept {
+    switch (path.empty() ? '\0' : path.front()) {
+        case 's': return path.starts_with("s3://");
+        case 'g': return path.starts_with("gs://");
+        case 'h': return path.starts_with("https://") || path.starts_with("http://");
+        default: return false;
+    }
+}
+
+// The URL as messages show it: without its query, which may contain a signature.
+inline std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
+
+}  // namespace cleave

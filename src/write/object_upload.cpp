@@ -1,0 +1,45 @@
+#include "write/object_upload.h"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "cleave/error.h"
+
+namespace cleave {
+
+ObjectUpload::ObjectUpload(const Store& store, std::string url, Present present, const Cancellation* cancellation)
+    : store_(store), url_(std::move(url)), present_(present), cancellation_(cancellation) {}
+
+StoreUpload& ObjectUpload::parts() {
+    const MutexLock lock(mutex_);
+    if (!upload_) {
+        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+        if (present_ == Present::kUnknown && store_.has(url_, cancellation_)) {
+            throw SystemError(EEXIST, std::generic_category(), url_);
+        }
+        upload_ = std::make_unique<StoreUpload>(store_, url_, cancellation_);
+    }
+    return *upload_;
+}
+
+void ObjectUpload::complete() {
+    try {
+        parts().complete(present_ == Present::kReplaced);
+    } catch (const ObjectTakenError&) {
+        throw SystemError(EEXIST, std::generic_category(), url_);
+    }
+    is_complete_ = true;
+}
+
+void ObjectUpload::take_back() {
+    const MutexLock lock(mutex_);
+    if (!upload_) return;
+    if (!is_complete_) {
+        upload_->abort();
+    } else if (present_ != Present::kReplaced) {
+        store_.remove(url_, cancellation_);
+    }
+}
+
+}  // namespace cleave

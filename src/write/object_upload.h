@@ -1,0 +1,53 @@
+// An object that a run writes: a piece, a manifest or a report. Nobody sees it before it is complete.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/mutex.h"
+#include "store/store.h"
+
+namespace cleave {
+
+// What is to be done if there is an object of the name already.
+enum class Present : std::uint8_t {
+    kUnknown,  // look, before anything is sent, and fail
+    kNone,     // somebody has looked, and there was none; fail if there is one now
+    kReplaced  // replace it
+};
+
+// Thread-safe, but for the constructor, complete() and take_back().
+class ObjectUpload {
+public:
+    // The arguments must outlive the object.
+    ObjectUpload(const Store& store, std::string url, Present present, const Cancellation* cancellation);
+    ObjectUpload(const ObjectUpload&) = delete;
+    ObjectUpload& operator=(const ObjectUpload&) = delete;
+
+    const std::string& url() const noexcept { return url_; }
+
+    // The upload, which the first call begins. Throws StoreError, ArgumentError, Cancelled, and SystemError (EEXIST).
+    StoreUpload& parts();
+
+    // Makes the object visible. Its parts are all there. Throws StoreError, Cancelled, and SystemError (EEXIST).
+    void complete();
+
+    // For the thread that has waited for complete().
+    bool is_complete() const noexcept { return is_complete_; }
+
+    // Aborts the upload, or removes the object if it is complete. An object that may have replaced another one stays,
+    // because that one cannot be had back. Throws StoreError, Cancelled.
+    void take_back();
+
+private:
+    const Store& store_;
+    const std::string url_;
+    const Present present_;
+    const Cancellation* cancellation_;
+    Mutex mutex_;
+    std::unique_ptr<StoreUpload> upload_ CLEAVE_GUARDED_BY(mutex_);
+    bool is_complete_ = false;
+};
+
+}  // namespace cleave

@@ -1,0 +1,245 @@
+#include "write/store_target.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/equal_names.h"
+#include "base/parallel.h"
+#include "cleave/error.h"
+#include "io/copy.h"
+#include "write/checksum.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kCompareSize = std::uint64_t{1} << 20;
+
+bool is_bucket_url(const std::string& path) { return path.starts_with("s3://") || path.starts_with("gs://"); }
+
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+StoreTarget::StoreTarget(const Store& store, const Input& input, const OutputOptions& options, unsigned threads)
+    : store_(store),
+      input_(input),
+      options_(options),
+      stop_(input.cancellation()),
+      helpers_(threads),
+      copies_(input),
+      queue_([this] { stop_.request(); }) {
+    if (!is_bucket_url(options.names)) throw ArgumentError("objects are written only under s3:// and gs://");
+    if (options.clone != CloneMode::kNever) throw ArgumentError("a store does not share blocks with the input");
+}
+
+StoreTarget::~StoreTarget() {
+    if (!is_committed_) take_back();
+}
+
+std::vector<char> StoreTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
+    if (options_.resume && (!parts_of || options_.compression.format != Compression::kNone)) {
+        throw ArgumentError("--resume: an object is compared with its piece only if the pieces are ranges of a file");
+    }
+    check_names(paths);
+    if (!options_.report.empty() && options_.report == options_.manifest) {
+        throw ArgumentError("the report and the manifest have the same name '" + options_.report + "'");
+    }
+    open_side(report_, options_.report);
+    open_side(manifest_, options_.manifest);
+    std::vector<char> are_there(pieces.size());
+    if (options_.replace && !options_.resume) return are_there;
+    const auto look = [&](std::size_t i) {
+        const std::string path = paths[i];
+        if (options_.resume) {
+            PartsRoom room;
+            are_there[i] = settle_present(path, parts_of(pieces[i], room)) ? 1 : 0;
+        } else if (store_.has(path, &stop_)) {
+            throw SystemError(EEXIST, std::generic_category(), path);
+        }
+    };
+    parallel_for(paths.size(), RequestQueue::kThreads, look);
+    are_checked_ = !paths.empty();
+    return are_there;
+}
+
+void StoreTarget::check_names(const NameList& paths) const {
+    EqualNames names(paths.size(), EqualNames::Case::kCounts);
+    const auto name_at = [&](std::size_t i) { return paths.rest(i); };
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        const std::string path = paths[i];
+        if (names.add(i, name_at) != i) {
+            throw ArgumentError("the output template gives two pieces the name '" + path + "'");
+        }
+        refuse_name(path);
+    }
+}
+
+// A piece must replace neither the input nor what else the run writes, even under `replace`.
+void StoreTarget::refuse_name(const std::string& path) const {
+    if (path == options_.manifest || path == options_.report) {
+        throw ArgumentError("a piece has the name '" + path + "', which is also that of the manifest or the report");
+    }
+    refuse_input(path);
+}
+
+// The path of the input lacks what follows a question mark, so names that differ only there are refused as well.
+void StoreTarget::refuse_input(const std::string& path) const {
+    if (shown_url(path) == input_.path()) throw OutputError(input_.path(), "would overwrite the input");
+}
+
+// Under `resume`: aborts what a killed run has left. Returns whether there is an object that is the piece.
+bool StoreTarget::settle_present(const std::string& path, std::span<const BlobRange> parts) {
+    if (!options_.dry_run) store_.abort_uploads(path, &stop_);
+    if (!store_.has(path, &stop_)) return false;
+    if (holds(path, parts)) return true;
+    if (options_.replace) return false;
+    throw OtherPieceError(path, "exists and differs from the piece");
+}
+
+bool StoreTarget::holds(const std::string& url, std::span<const BlobRange> parts) const {
+    const auto object = store_.find(url, &stop_);
+    std::uint64_t size = 0;
+    for (const BlobRange& part : parts) size += part.size;
+    if (object->size() != size) return false;
+    std::vector<std::uint8_t> there(std::min(size, kCompareSize));
+    std::uint64_t offset = 0;
+    bool are_equal = true;
+    for (const BlobRange& part : parts) {
+        for_each_part(input_.blob(), part, &stop_, [&](std::span<const std::uint8_t> bytes) {
+            if (!are_equal) return;
+            const std::span<std::uint8_t> read = std::span(there).first(bytes.size());
+            object->read(offset, read);
+            are_equal = std::ranges::equal(read, bytes);
+            offset += bytes.size();
+        });
+        if (!are_equal) return false;
+    }
+    return true;
+}
+
+ObjectUpload& StoreTarget::add_object(const std::string& url, Present present) {
+    const MutexLock lock(mutex_);
+    return objects_.emplace_back(store_, url, options_.replace ? Present::kReplaced : present, &stop_);
+}
+
+std::unique_ptr<PieceOutput> StoreTarget::open(const Piece&, const std::string& path) {
+    refuse_name(path);
+    if (options_.dry_run) {
+        if (!are_checked_ && !options_.replace && store_.has(path, &stop_)) {
+            throw SystemError(EEXIST, std::generic_category(), path);
+        }
+        return std::make_unique<NullOutput>();
+    }
+    ObjectUpload& object = add_object(path, are_checked_ ? Present::kNone : Present::kUnknown);
+    auto output =
+        std::make_unique<StoreOutput>(queue_, object, input_, copies_, options_.compression, helpers_, &stop_);
+    if (options_.checksum) return with_checksum(std::move(output));
+    return output;
+}
+
+void StoreTarget::fail(const std::exception_ptr& failure) noexcept {
+    {
+        const MutexLock lock(mutex_);
+        if (!failure_) failure_ = failure;
+    }
+    stop_.request();
+}
+
+void StoreTarget::throw_failure() {
+    {
+        const MutexLock lock(mutex_);
+        if (failure_) std::rethrow_exception(failure_);
+    }
+    queue_.throw_failure();
+}
+
+void StoreTarget::wait() {
+    try {
+        queue_.wait();
+    } catch (const Cancelled&) {
+        throw_failure();
+        throw;
+    }
+}
+
+void StoreTarget::open_side(SideText& side, const std::string& path) {
+    if (path.empty()) return;
+    refuse_input(path);
+    side.path = path;
+    if (!is_store_url(path)) {
+        if (!options_.dry_run) side.file.emplace(path, input_);
+        return;
+    }
+    if (options_.resume && !options_.dry_run) store_.abort_uploads(path, &stop_);
+    if (!options_.replace && store_.has(path, &stop_)) {
+        if (!options_.resume) throw SystemError(EEXIST, std::generic_category(), path);
+        side.is_there = true;
+    } else if (!options_.dry_run) {
+        side.object = &add_object(path, Present::kUnknown);
+    }
+}
+
+// Under `resume`: an object of an earlier run stays if it has this text.
+void StoreTarget::compare_side(const SideText& side, const std::string& text) const {
+    if (!side.is_there) return;
+    const auto object = store_.find(side.path, &stop_);
+    std::vector<std::uint8_t> there(object->size() == text.size() ? text.size() : 0);
+    if (!there.empty()) object->read(0, there);
+    if (!std::ranges::equal(there, bytes_of(text))) {
+        throw OtherPieceError(side.path, "exists and differs from that of this run");
+    }
+}
+
+void StoreTarget::publish(SideText& side, const std::string& text) {
+    if (side.file) side.file->publish(text);
+    if (side.object == nullptr) return;
+    side.object->parts().put(1, bytes_of(text));
+    side.object->complete();
+}
+
+void StoreTarget::seal(const SideTexts& texts) {
+    if (options_.dry_run) return;
+    wait();
+    copies_.check();
+    compare_side(report_, texts.report);
+    compare_side(manifest_, texts.manifest);
+    {
+        const MutexLock lock(mutex_);
+        for (ObjectUpload& object : objects_) {
+            if (&object != report_.object && &object != manifest_.object)
+                queue_.add(0, [&object] { object.complete(); });
+        }
+    }
+    wait();
+    publish(report_, texts.report);
+    publish(manifest_, texts.manifest);
+}
+
+void StoreTarget::commit() noexcept {
+    is_committed_ = true;
+    if (report_.file) report_.file->commit();
+    if (manifest_.file) manifest_.file->commit();
+}
+
+// The first failure ends it: the store cannot be reached, and every further attempt would wait for a long time.
+// Aborting comes first, because whoever may write objects may do that, but need not be allowed to remove them.
+void StoreTarget::take_back() noexcept {
+    stop_.request();
+    queue_.clear();
+    try {
+        const MutexLock lock(mutex_);
+        for (const bool is_complete : {false, true}) {
+            for (ObjectUpload& object : objects_) {
+                if (object.is_complete() == is_complete) queue_.add(0, [&object] { object.take_back(); });
+            }
+            queue_.wait();
+        }
+    } catch (const std::exception&) {  // the run has failed in any case
+    }
+}
+
+}  // namespace cleave
