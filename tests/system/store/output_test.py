@@ -5,6 +5,7 @@
 
 See store_test.py.
 """
+import concurrent.futures
 import contextlib
 import gzip
 import json
@@ -150,31 +151,33 @@ def faults(bench):
 
 def lasting_faults(bench):
     """A request that fails for good: an error, and nothing is left"""
-    data = records(2000, 3)
-    path = bench.write("some.csv", data)
+    path = bench.write("some.csv", records(2000, 3))
     kinds = {"begin": lambda one: one.method == "POST" and "uploads" in one.query,
              "part": lambda one: one.method == "PUT",
              "complete": lambda one: one.method == "POST" and "uploadId" in one.query}
-    for kind, matches in kinds.items():
-        for fault in ("500", "expired", "reset", "lost", "error200"):
-            if fault == "error200" and kind != "complete":
-                continue
-            for number in (0, 3):
-                seen = []
 
-                def failing(one, matches=matches, number=number, seen=seen, fault=fault):
-                    if matches(one):
-                        seen.append(one.key)
-                    return fault if matches(one) and one.key in seen[number:] else None
-                with store_of() as server:
-                    server.fault = failing
-                    found = bench.run(server, "split", "-n", "5", path, "-o", "s3://out/{i}.csv")
-                    check(found[0] == 1 or (fault == "lost" and found[0] == 0), "%s, %s: %s" % (kind, fault, found))
-                    if found[0] == 0:
-                        check(len(objects_in(server, "out/")) == 5 and server.uploads == {}, "%s, lost" % kind)
-                    else:
-                        check(is_clean(server), "%s, %s leaves %s, %s" % (
-                            kind, fault, list(objects_in(server, "out/")), server.uploads))
+    def work(kind, fault, number):
+        seen = []
+
+        def failing(one):
+            if kinds[kind](one):
+                seen.append(one.key)
+            return fault if kinds[kind](one) and one.key in seen[number:] else None
+        with store_of() as server:
+            server.fault = failing
+            found = bench.run(server, "split", "-n", "5", path, "-o", "s3://out/{i}.csv")
+            check(found[0] == 1 or (fault == "lost" and found[0] == 0), "%s, %s: %s" % (kind, fault, found))
+            if found[0] == 0:
+                check(len(objects_in(server, "out/")) == 5 and server.uploads == {}, "%s, lost" % kind)
+            else:
+                check(is_clean(server), "%s, %s leaves %s, %s" % (
+                    kind, fault, list(objects_in(server, "out/")), server.uploads))
+
+    cases = [(kind, fault, number) for kind in kinds for fault in ("500", "expired", "reset", "lost", "error200")
+             for number in (0, 3) if fault != "error200" or kind == "complete"]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:   # most of the time is spent with waiting
+        for done in [pool.submit(work, *case) for case in cases]:
+            done.result()
 
 
 def kept_objects(bench):
