@@ -64,8 +64,8 @@ private:
 
 // An object that is being written, in parts that are numbered from 1. Nobody sees it before it is complete. Every part
 // but the last has at least kLeastPart bytes, and there are at most kMostParts. All functions throw StoreError and
-// Cancelled. complete() and abort() go on for a while after they were cancelled, as what they have begun is better ended.
-// put() and copy() may be called from several threads at once.
+// Cancelled. complete() and abort() go on for a while after they were cancelled, as what they have begun is better
+// ended. put() and copy() may be called from several threads at once.
 class StoreUpload {
 public:
     static constexpr std::uint64_t kLeastPart = CLEAVE_STORE_LEAST_PART;
