@@ -131,9 +131,8 @@ void refuse_for_store(const Given& given, const Arguments& arguments) {
     if (!arguments.output.filter.empty() || !is_store_url(names)) return;
     if (names.starts_with("http"))
         throw UsageError(formatted("{}: objects are written only under s3:// and gs://", given.spelling("output")));
-    for (const char* other : {"reflink", "sign"}) {
-        if (given.has(other)) throw UsageError(formatted("{} cannot be used with objects", given.spelling(other)));
-    }
+    if (given.has("reflink")) throw UsageError("--reflink cannot be used with objects");
+    if (given.has("sign")) throw UsageError("--sign cannot be used with objects");
     given.refuse_both("resume", "compress");
 }
 

@@ -57,7 +57,6 @@ public:
             case CLEAVE_STORE_UNSUPPORTED: throw InputError(message);
             case CLEAVE_STORE_INVALID: throw ArgumentError(message);
             case CLEAVE_STORE_CANCELLED: throw Cancelled();
-            case CLEAVE_STORE_TAKEN: throw ObjectTakenError(name_ + ": " + message);
             default: throw StoreError(name_ + ": " + message);
         }
     }
@@ -180,9 +179,12 @@ bool StoreUpload::copy(std::uint32_t number, const RemoteFile& file, std::uint64
     return true;
 }
 
-void StoreUpload::complete(bool replaces) {
+bool StoreUpload::complete(bool replaces) {
     Call call(name_, cancellation_, kCompletionGrace);
-    call.judge(module_.complete_upload(upload_.get(), replaces ? 1 : 0, call.get()));
+    const cleave_store_result result = module_.complete_upload(upload_.get(), replaces ? 1 : 0, call.get());
+    if (result == CLEAVE_STORE_TAKEN) return false;
+    call.judge(result);
+    return true;
 }
 
 void StoreUpload::abort() {

@@ -23,12 +23,6 @@ public:
     using ErrorOf::ErrorOf;
 };
 
-// There is an object of a name, and it must not be replaced.
-class ObjectTakenError : public StoreError {
-public:
-    using StoreError::StoreError;
-};
-
 // A bucket or a server. Any thread may use it.
 class Store {
 public:
@@ -80,9 +74,9 @@ public:
     // InputChangedError if the file is no longer the one that was found.
     bool copy(std::uint32_t number, const RemoteFile& file, std::uint64_t offset, std::uint64_t size);
 
-    // The object consists of all parts. Throws ObjectTakenError if there is an object of that name, unless it is to be
+    // The object consists of all parts. Returns false if there is an object of that name already, unless it is to be
     // replaced.
-    void complete(bool replaces);
+    bool complete(bool replaces);
     // Makes the store forget the parts. An upload that is neither completed nor aborted stays in the store.
     void abort();
 

@@ -24,12 +24,8 @@ StoreUpload& ObjectUpload::parts() {
 }
 
 void ObjectUpload::complete() {
-    try {
-        parts().complete(present_ == Present::kReplaced);
-    } catch (const ObjectTakenError&) {
-        throw SystemError(EEXIST, std::generic_category(), url_);
-    }
-    is_complete_ = true;
+    is_complete_ = parts().complete(present_ == Present::kReplaced);
+    if (!is_complete_) throw SystemError(EEXIST, std::generic_category(), url_);
 }
 
 void ObjectUpload::take_back() {

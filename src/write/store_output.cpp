@@ -36,7 +36,7 @@ StoreOutput::StoreOutput(RequestQueue& queue, ObjectUpload& object, const Input&
 
 void StoreOutput::write(std::span<const std::uint8_t> bytes) {
     if (encoder_) {
-        encoder_->encode(bytes, [this](std::span<const std::uint8_t> part) { put(part); });
+        encoder_->encode(bytes, putter());
     } else {
         put(bytes);
     }
@@ -65,12 +65,17 @@ void StoreOutput::write_body(const Input& input, const Piece& piece, std::uint64
 PieceResult StoreOutput::finish(const Piece&) {
     PieceResult result;
     if (encoder_) {
-        encoder_->finish([this](std::span<const std::uint8_t> part) { put(part); });
+        encoder_->finish(putter());
         result.stored = written_;
     }
     settle_range(true);
     if (!buffer_.empty() || parts_ == 0) send_buffer();
     return result;
+}
+
+// One function for all uses, because each would have to be relocated when the command starts.
+Encoder::Take StoreOutput::putter() {
+    return [this](std::span<const std::uint8_t> bytes) { put(bytes); };
 }
 
 void StoreOutput::put(std::span<const std::uint8_t> bytes) {
@@ -151,7 +156,7 @@ void StoreOutput::read_range() {
     const BlobRange range = std::exchange(range_, {0, 0});
     if (range.size == 0) return;
     written_ -= range.size;
-    for_each_part(input_.blob(), range, cancellation_, [this](std::span<const std::uint8_t> bytes) { put(bytes); });
+    for_each_part(input_.blob(), range, cancellation_, putter());
 }
 
 }  // namespace cleave

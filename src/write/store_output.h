@@ -72,6 +72,7 @@ public:
 private:
     using Bytes = std::shared_ptr<std::vector<std::uint8_t>>;
 
+    Encoder::Take putter();
     void put(std::span<const std::uint8_t> bytes);
     std::uint64_t part_size() const noexcept;
     std::uint32_t next_part();
