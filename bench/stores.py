@@ -3,8 +3,8 @@
 
   stores.py --cleave PATH --endpoint URL --file FILE [--rounds N]
 
-PATH has its module for stores. Any server with the interface of S3 will do; the credentials are those of the environment.
-The buckets cleave-bench-in and cleave-bench-out are made, filled and emptied. Prints seconds, one column per round.
+PATH must find its module for stores. Any server with S3's interface will do; the credentials come from the environment.
+The buckets cleave-bench-in and cleave-bench-out are created, filled and emptied. Prints seconds, one column per round.
 """
 import argparse
 import glob

@@ -13,7 +13,7 @@
 
 namespace cleave::store {
 
-// The value of a header; empty if there is none. The name is in lower case.
+// The value of the header with this lower-case name, or an empty string.
 const std::string& header(const Response& response, const std::string& name);
 
 // A decimal number without a sign, and nothing else.
@@ -35,7 +35,7 @@ std::string xml_escaped(std::string_view text);
 // An entity tag in quotes, whether it was given with them or without; empty if it is empty.
 std::string quoted_tag(std::string_view tag);
 
-// Whether a tag in quotes is that of an object that consists of so many parts. Nothing if it does not tell.
+// Whether a quoted tag belongs to an object made of this many parts. Nothing if the tag does not say.
 std::optional<bool> is_of_parts(std::string_view tag, std::size_t parts);
 
 // Whether a tag in quotes can be an MD5: it has 32 lower-case hexadecimal digits.

@@ -35,7 +35,7 @@ public:
     // The same of an object that is written or removed.
     std::string written_path_of(const std::string& url) const;
 
-    // Removes an object; done, too, if there is none.
+    // Removes an object. Succeeds if it does not exist.
     void remove(const std::string& url, cleave_store_call& call);
 
     // Repeats the request until it succeeds or fails for good. `make` builds it for each attempt. `take` gets the

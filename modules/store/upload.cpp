@@ -248,7 +248,7 @@ std::string Upload::part_list() const {
     return xml + "</CompleteMultipartUpload>";
 }
 
-// Asks for the object of this name. The status is 404 if there is none.
+// Asks for the object with this name. The status is 404 if it does not exist.
 Response Upload::look(cleave_store_call& call) const {
     const auto make = [&] {
         Exchange exchange = store_.exchange_of("HEAD", path_);

@@ -5,9 +5,9 @@
 // replaces the one before, so an answer that was lost does no harm there. Two requests have an effect that must not be
 // taken for somebody else's when they are repeated:
 //   begin     may leave an upload whose ID nobody knows. Uploads of this name with other IDs are aborted then.
-//   complete  may have made the object already. The second answer then says that there is no such upload, or that there
-//             is such an object. It is this upload's if it has the size of its parts and the tag that they make; where
-//             tags do not tell that much, their number or the size alone.
+//   complete  may have created the object already. The second answer then says that the upload does not exist, or that
+//             the object does. The object is this upload's if its size and its tag are those that the parts make; if
+//             the tag does not say that much, the number of parts or the size alone decides.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ public:
               cleave_store_call& call);
     // The failure is TAKEN if there is such an object, unless it `replaces` it.
     void complete(bool replaces, cleave_store_call& call);
-    // Done, too, if there is no such upload.
+    // Succeeds if the upload no longer exists.
     void abort(cleave_store_call& call) const;
 
 private:

@@ -70,7 +70,7 @@ struct FileBehind {
 // FileBlob or a range of one.
 FileBehind file_behind(const Blob& blob) noexcept;
 
-// The same for a remote file; null if there is none.
+// The same for a remote file, or null.
 struct RemoteBehind {
     const RemoteFile* file = nullptr;
     std::uint64_t offset = 0;

@@ -93,10 +93,10 @@ typedef struct cleave_store_module {
     /* Makes the object of all its parts, of which there is at least one. CLEAVE_STORE_TAKEN if there is an object of
      * that name, unless `replaces` is nonzero: then that object is gone. Stores that cannot tell replace it. */
     cleave_store_result (*complete_upload)(void* upload, int replaces, cleave_store_call* call);
-    /* Makes the store forget the parts. Done, too, if there is no such upload any more. */
+    /* Makes the store forget the parts. Succeeds if the upload no longer exists. */
     cleave_store_result (*abort_upload)(void* upload, cleave_store_call* call);
 
-    /* Removes an object. Done, too, if there is none. */
+    /* Removes an object. Succeeds if it does not exist. */
     cleave_store_result (*remove)(void* store, const char* url, cleave_store_call* call);
     /* Aborts all uploads of this name that are in the store, whoever began them. */
     cleave_store_result (*abort_uploads)(void* store, const char* url, cleave_store_call* call);

@@ -1,7 +1,7 @@
 // An object that a run writes: a piece, a manifest or a report. Nobody sees it before it is complete.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
