@@ -140,7 +140,10 @@ private:
     std::size_t checkpoints_at_ = 0;  // in bytes_; 0 in the index of a plain file
 };
 
-// The path of a file's index: the file's path with the suffix ".cleave".
+// What the path of a file's index has in addition to the file's path.
+constexpr const char* kIndexSuffix = ".cleave";
+
+// The path of a file's index.
 std::string index_path(const std::string& input_path);
 
 // A digest that is the same on every machine and in every version. Throws ArgumentError for an invalid dialect.
@@ -210,10 +213,10 @@ bool read_by_index(Input& input, Access access = Access::kMapped);
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
                          FunctionRef<void(const Findings&)> found = {});
 
-// Writes an index beside its file, which is the input. Only the user may read the index of a gzip file, because its
-// windows are parts of the text. The index appears under its name only once it is complete, and
-// replaces an older one. Throws OutputError if anything else has that name, ArgumentError for contents that no
-// file can have, SystemError, and Cancelled.
+// Writes an index beside its file or object, which is the input. Only the user may read the index of a gzip file,
+// because its windows are parts of the text. The index appears under its name only once it is complete, and replaces an
+// older one. Throws OutputError if anything else has that name, ArgumentError for contents that no file can have and
+// for a file of a web server, SystemError, StoreError, and Cancelled.
 void write_index(const Input& input, const IndexContents& contents);
 
 // Makes an index and writes it. Throws what make_index() and the function above throw; OutputError is thrown before the

@@ -96,10 +96,13 @@ public:
     // The path as given, even if it is "-".
     const std::string& path() const&;
     const std::string& path() const&& = delete;
-    // Identifies the opened file, compressed or not. mtime_ns is 0 unless it is a regular file.
+    // Identifies the opened file, compressed or not. mtime_ns is 0 unless it is a regular file. The inode of a remote
+    // file is a digest of its version.
     FileIdentity identity() const;
     // The version of a file elsewhere, such as an entity tag; empty for every other input.
     std::string remote_version() const;
+    // The file elsewhere, or null.
+    const RemoteFile* remote() const;
     // How the input is compressed. For a stream, this is not known until the first peek(), read() or spool().
     Compression compression() const;
     // As given to open().

@@ -28,8 +28,7 @@ struct Context {
     std::string path;  // of the current input, as given; empty before the first input
     Meter meter;       // of the current input
     std::optional<KeyRing> keys;
-    std::optional<Store> store;         // if an input is a URL
-    std::optional<Store> output_store;  // if the names of pieces are URLs
+    Stores stores;  // that its URLs lead to
     // Whether the pieces of a split are complete and will stay. If so, the run has succeeded, even if something fails
     // later.
     bool is_committed = false;

@@ -31,6 +31,7 @@ void require_file(const Context& context, OpenInput& opened) {
                                    display_name(context.path), why));
     };
     if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
+    if (is_store_url(context.path) && !is_bucket_url(context.path)) refuse("it is a file of a web server");
     Input& input = opened.input;
     if (!input.is_stream()) return;
     input.peek(1);  // detects the compression

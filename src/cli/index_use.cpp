@@ -30,7 +30,10 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
         throw UsageError(
             formatted("{}: --index require needs a plain or gzip regular file", display_name(context.path)));
     }
-    if (!input.is_stream() && input.blob().size() == 0) return nullptr;                  // there is nothing to scan
+    if (!input.is_stream() && input.blob().size() == 0) return nullptr;  // there is nothing to scan
+    // To look for an index takes a request. This much is as soon there as its answer.
+    constexpr std::uint64_t kLeastObject = std::uint64_t{16} << 20;
+    if (input.remote() != nullptr && input.identity().size < kLeastObject && !is_required) return nullptr;
     const bool reads_ranges = arguments.verb == Verb::kScan || !arguments.plan.empty();  // without looking for records
     if (!input.is_stream() && reads_ranges && !is_required) return nullptr;
     const bool stays_stream = input.is_stream() && is_cut_on_arrival(arguments);
@@ -54,6 +57,10 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
     } catch (const std::system_error& error) {
         if (is_required) throw;
         fault = error.code().message();
+    } catch (const StoreError&) {  // without the right to list a bucket, a missing object is a forbidden one
+        if (is_required) throw;
+        if (!arguments.verbose) return nullptr;
+        fault = "the store does not show it";
     }
     if (!arguments.quiet) print_message(formatted("{}: not used: {}", display_name(path), fault));
     return nullptr;

@@ -20,6 +20,7 @@
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "cli/named.h"
 #include "cli/verbs.h"
 #include "formats/plan_json.h"
 #include "io/copy.h"
@@ -200,17 +201,17 @@ public:
         if (pieces.empty()) return;
         const PieceOpener opener(context_.arguments.pieces);
         for (const ListedPiece& piece : pieces) {  // check all of them before printing anything
-            context_.path = piece.path;
-            opener.require(piece);
+            context_.path = shown_name(piece.path);
+            require(opener, piece);
         }
         // Stays open until the end: the output gets its permissions, narrowed to what the other pieces also permit.
-        context_.path = pieces.front().path;
-        Input first = opener.open(pieces.front(), &cancellation_);
+        context_.path = shown_name(pieces.front().path);
+        Input first = open(opener, pieces.front());
         output_.emplace(context_.arguments, first, pieces);
         append(first, pieces.front());
         for (const ListedPiece& piece : std::span(pieces).subspan(1)) {
-            context_.path = piece.path;
-            Input input = opener.open(piece, &cancellation_);
+            context_.path = shown_name(piece.path);
+            Input input = open(opener, piece);
             output_->narrow(input);
             append(input, piece);
         }
@@ -222,6 +223,20 @@ public:
     }
 
 private:
+    // Throws unless there is such a piece.
+    void require(const PieceOpener& opener, const ListedPiece& piece) const {
+        if (const Store* const store = context_.stores.find(piece.path)) {
+            store->find(piece.path, &cancellation_);
+        } else {
+            opener.require(piece);
+        }
+    }
+
+    Input open(const PieceOpener& opener, const ListedPiece& piece) const {
+        const bool is_stored = context_.stores.find(piece.path) != nullptr;
+        return is_stored ? open_named(context_, piece.path, &cancellation_) : opener.open(piece, &cancellation_);
+    }
+
     void append(Input& input, const ListedPiece& piece) {
         try {
             append_opened(input, piece);
@@ -253,7 +268,7 @@ private:
         compare(piece, reader);
         if (walker_ && reader.last()) {
             fault_ = fault_at_end(begin);
-            last_path_ = piece.path;
+            last_path_ = context_.path;
         }
     }
 
@@ -323,8 +338,9 @@ private:
 void list_pieces(Context& context) {
     Arguments& arguments = context.arguments;
     if (!arguments.output.manifest.empty()) {
-        context.path = arguments.output.manifest;
-        arguments.pieces = read_piece_list(arguments.output.manifest, arguments.inputs);
+        const std::string& manifest = arguments.output.manifest;
+        context.path = shown_name(manifest);
+        arguments.pieces = read_piece_list(manifest, read_named(context, manifest), arguments.inputs);
         arguments.inputs.clear();
         for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.path);
         if (const auto& dialect = arguments.pieces.dialect) {

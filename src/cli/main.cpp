@@ -1,7 +1,6 @@
 // The command: parses the words, runs a verb, and turns exceptions into messages and exit statuses.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +21,6 @@
 #include "cleave/experimental/device.h"
 #include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
-#include "cleave/memory.h"
 #include "cli/completion.h"
 #include "cli/device.h"
 #include "cli/diagnostics.h"
@@ -32,15 +30,13 @@
 #include "cli/messages.h"
 #include "cli/option_table.h"
 #include "cli/other_tools.h"
-#include "cli/permissions.h"
-#include "cli/sandbox.h"
+#include "cli/prepare.h"
 #include "cli/signals.h"
 #include "cli/standard_output.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
 #include "stage/program.h"
-#include "write/destination.h"
 
 namespace cleave::cli {
 namespace {
@@ -226,37 +222,6 @@ int run_inputs(Context& context) {
     return worst;
 }
 
-// Under rules, buffers come from the memory manager that the user chooses.
-void choose_memory(Arguments& arguments) {
-    if (arguments.memory_manager.empty()) return;
-    const std::string& origin = arguments.memory_manager_origin;
-    try {
-        arguments.execution.memory = MemoryManager::open(arguments.memory_manager);
-    } catch (const MemoryManagerNameError& error) {
-        throw UsageError(formatted("{}: {}", origin, error.what()));
-    } catch (const MemoryManagerError& error) {
-        throw std::runtime_error(formatted("{}: {}", origin, error.what()));
-    }
-}
-
-// Under rules, and with keys, core dumps are disabled so that they cannot reveal a value or a key. Keys and a memory
-// manager's library are loaded before the sandbox closes.
-void guard_secrets(Context& context) {
-    Arguments& arguments = context.arguments;
-    const bool has_rules = !arguments.stage.options.is_empty();
-    if (!has_rules && arguments.verb != Verb::kVerify) return;
-    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
-    if (has_rules) {
-        choose_memory(arguments);
-        choose_device(arguments);
-    }
-    context.keys.emplace(arguments.key_sources);
-    if (!arguments.sign.empty() &&
-        std::ranges::find(context.keys->names(), arguments.sign) == context.keys->names().end())
-        throw UsageError(formatted("--sign: no key has the name '{}'", arguments.sign));
-    arguments.stage.keys = &*context.keys;
-}
-
 // Runs outside the sandbox, because a device driver opens arbitrary files and no input is read.
 int run_info(const Context& context) {
     StandardOutput out;
@@ -265,43 +230,9 @@ int run_info(const Context& context) {
     return kDone;
 }
 
-// The module and the credentials are loaded before the sandbox closes. Core dumps are disabled because they would
-// contain the credentials.
-void open_stores(Context& context) {
-    const Verb verb = context.arguments.verb;
-    if (verb == Verb::kJoin || verb == Verb::kVerify || verb == Verb::kPlan || verb == Verb::kKey) return;
-    const auto& inputs = context.arguments.inputs;
-    const OutputOptions& output = context.arguments.output;
-    const auto url = std::ranges::find_if(inputs, is_store_url);
-    const bool writes = verb == Verb::kSplit && output.filter.empty() && is_store_url(output.names);
-    if (url == inputs.end() && !writes) return;
-    if (verb == Verb::kIndex) throw UsageError("an index is a file beside its input, which is not in a store");
-    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
-    if (url != inputs.end()) {
-        context.path = shown_url(*url);
-        context.store.emplace(*url);
-    }
-    if (writes) {
-        context.path = shown_url(output.names);
-        context.output_store.emplace(output.names);
-    }
-}
-
-void close_sandbox(const Context& context) {
-    const Arguments& arguments = context.arguments;
-    std::vector<const Store*> stores;
-    if (context.store) stores.push_back(&*context.store);
-    if (context.output_store) stores.push_back(&*context.output_store);
-    const std::string fault = confine(permissions_of(arguments, stores));
-    if (arguments.verbose && !fault.empty()) print_message(formatted("the sandbox is not active: {}", fault));
-}
-
 int run_verb(Context& context) {
     if (context.arguments.verb == Verb::kInfo) return run_info(context);
-    guard_secrets(context);
-    open_stores(context);
-    if (context.arguments.verb == Verb::kJoin) list_pieces(context);
-    if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context);
+    prepare(context);
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;

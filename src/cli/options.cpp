@@ -16,6 +16,7 @@
 #include "cli/range_options.h"
 #include "cli/stage_options.h"
 #include "cli/values.h"
+#include "io/store_url.h"
 
 namespace cleave::cli {
 namespace {
@@ -266,6 +267,7 @@ void take_join(const Given& given, Arguments& arguments) {
     arguments.output.names = output != nullptr && *output != "-" ? *output : "";
     arguments.output.replace = given.has("force");
     if (arguments.output.replace && arguments.output.names.empty()) throw UsageError("-f needs -o FILE");
+    if (is_store_url(arguments.output.names)) throw UsageError("-o: join writes a file; objects are written by split");
     if (const std::string* manifest = given.text("manifest")) arguments.output.manifest = *manifest;
     arguments.inputs = given.inputs();
     for (const char* other : {"header", "no-header", "skip-lines", "comment"}) given.refuse_both("manifest", other);

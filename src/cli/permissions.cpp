@@ -61,9 +61,7 @@ Permissions permissions_of_key(const Arguments& arguments) {
 }
 
 // What resolving a server's name and checking its certificate read. Debian's files of certificates are links to others.
-void permit_store(Permissions& permissions, const Store& store) {
-    const std::vector<std::uint16_t> ports = store.ports();
-    permissions.ports.insert(permissions.ports.end(), ports.begin(), ports.end());
+void permit_connections(Permissions& permissions) {
     const char* const bundle = std::getenv("AWS_CA_BUNDLE");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
     if (bundle != nullptr) permissions.read.emplace_back(bundle);
     permissions.read.insert(
@@ -74,22 +72,24 @@ void permit_store(Permissions& permissions, const Store& store) {
 
 }  // namespace
 
-Permissions permissions_of(const Arguments& arguments, std::span<const Store* const> stores) {
-    Permissions permissions{arguments.inputs, {temporary_directory()}};
-    for (const Store* store : stores) permit_store(permissions, *store);
+Permissions permissions_of(const Arguments& arguments, const Stores& stores) {
+    Permissions permissions{arguments.inputs, {temporary_directory()}, stores.ports()};
+    if (!permissions.ports.empty()) permit_connections(permissions);
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
     if (arguments.verb == Verb::kVerify) {
         const std::string& report = arguments.inputs.front();
-        permissions.read.push_back(leads_to_stream(report) ? "." : nearest_directory(std::string(folder_of(report))));
+        if (!is_store_url(report))
+            permissions.read.push_back(leads_to_stream(report) ? "."
+                                                               : nearest_directory(std::string(folder_of(report))));
         permissions.read.push_back(arguments.reported_input);
         permissions.write.clear();
         return permissions;
     }
     for (const std::string& input : arguments.inputs) {
         if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
-        if (arguments.verb == Verb::kIndex)
+        if (arguments.verb == Verb::kIndex && !is_store_url(input))
             permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
     }
     if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);

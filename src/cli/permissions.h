@@ -1,8 +1,6 @@
 // What a run may open once its sandbox is closed.
 #pragma once
 
-#include <span>
-
 #include "cli/options.h"
 #include "cli/sandbox.h"
 #include "store/store.h"
@@ -10,7 +8,7 @@
 namespace cleave::cli {
 
 // The files and folders that the verb reads and writes, as its arguments name them. Throws what PieceNamer throws.
-// `stores` are those that inputs and pieces are in.
-Permissions permissions_of(const Arguments& arguments, std::span<const Store* const> stores);
+// `stores` are those of all its URLs.
+Permissions permissions_of(const Arguments& arguments, const Stores& stores);
 
 }  // namespace cleave::cli

@@ -7,6 +7,7 @@
 #include "cleave/experimental/range_plan.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
+#include "cli/named.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -92,8 +93,8 @@ void read_summaries(Input& input, Summaries& summaries) {
 void run_plan(Context& context) {
     Summaries summaries;
     for (const std::string& path : context.arguments.inputs) {
-        context.path = path;
-        Input input = Input::open(path, nullptr, Access::kMapped);
+        context.path = shown_name(path);
+        Input input = open_named(context, path, nullptr);
         read_summaries(input, summaries);
     }
     context.path = "summaries";

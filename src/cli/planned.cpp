@@ -1,10 +1,8 @@
 #include "cli/planned.h"
 
-#include <fcntl.h>
-
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "io/fd.h"
+#include "cli/named.h"
 #include "io/gzip_input.h"
 #include "io/stable_input.h"
 
@@ -49,10 +47,8 @@ InputVersion version_of(const Arguments& arguments, const Input& input) {
 
 RangePlan take_plan_file(Context& context) {
     Arguments& arguments = context.arguments;
-    context.path = arguments.plan;
-    const Fd file(::open(arguments.plan.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.is_open()) throw_errno(arguments.plan);
-    RangePlan plan = parse_plan_text(read_to_end(file.get(), std::string::npos, arguments.plan));
+    context.path = shown_name(arguments.plan);
+    RangePlan plan = parse_plan_text(read_named(context, arguments.plan));
     require_first_piece(plan);
     arguments.dialect = settled_options(plan.dialect);
     arguments.header = arguments.policy.header = plan.header;

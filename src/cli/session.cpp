@@ -14,6 +14,7 @@
 #include "cli/formatted.h"
 #include "cli/index_use.h"
 #include "cli/messages.h"
+#include "cli/named.h"
 #include "cli/option_table.h"
 #include "stage/program.h"
 
@@ -98,9 +99,10 @@ std::string summary(const Context& context, double seconds) {
     return text + formatted(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
 }
 
-Input open_stored(const Context& context, const std::string& url, const Cancellation* cancellation) {
-    if (context.arguments.snapshot) throw UsageError("--snapshot: objects do not grow");
-    return context.store->open(url, cancellation, context.arguments.encoding);
+Input open_input(const Context& context, const std::string& path, const Cancellation* cancellation) {
+    if (!context.arguments.snapshot) return open_named(context, path, cancellation, context.arguments.encoding);
+    if (is_store_url(path)) throw UsageError("--snapshot: objects do not grow");
+    return Input::open_snapshot(path, cancellation, Access::kMapped);
 }
 
 }  // namespace
@@ -108,15 +110,11 @@ Input open_stored(const Context& context, const std::string& url, const Cancella
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work) {
     const auto began = std::chrono::steady_clock::now();
-    const bool is_stored = context.store && is_store_url(path);
-    context.path = is_stored ? shown_url(path) : path;
+    context.path = shown_name(path);
     context.header_records = 0;
     context.are_records_lines = false;
     context.meter.reset();
-    Input input = is_stored ? open_stored(context, path, cancellation)
-                  : context.arguments.snapshot
-                      ? Input::open_snapshot(path, cancellation, Access::kMapped)
-                      : Input::open(path, cancellation, Access::kMapped, context.arguments.encoding);
+    Input input = open_input(context, path, cancellation);
     input.set_threads(context.arguments.execution.thread_count());
     if (path == "-" && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");

@@ -152,7 +152,7 @@ void split_input(Context& context, OpenInput& opened) {
     std::optional<ReportSigning> signing;
     if (opened.hash) signing.emplace(ReportSigning{*context.keys, arguments.sign, *opened.hash});
     const JobReport report = run_signed_job(opened.input, job, observer, signing ? &*signing : nullptr,
-                                            context.output_store ? &*context.output_store : nullptr);
+                                            context.stores.find(arguments.output.names));
     context.is_committed = !arguments.output.dry_run;
     if (is_file && context.is_committed) remark_reflink(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();

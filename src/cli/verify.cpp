@@ -18,8 +18,10 @@
 
 #include "base/content_hash.h"
 #include "base/parallel.h"
+#include "cleave/function_ref.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "cli/named.h"
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
 #include "formats/signed_report.h"
@@ -39,18 +41,8 @@ struct Listed {
     std::string_view fault = {};  // empty if the file is as reported
 };
 
-// Opens what the user names.
-Fd open_named(const std::string& path) {
-    const bool is_stream = path == kStandardStream;
-    Fd file(is_stream ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                      : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (!file.is_open()) throw_errno(display_name(path));
-    return file;
-}
-
-std::string read_report(const std::string& path) {
-    const Fd file = open_named(path);
-    std::string text = read_to_end(file.get(), kMaxSignedReport, display_name(path));
+std::string read_report(const Context& context, const std::string& path) {
+    std::string text = read_named(context, path, kMaxSignedReport);
     if (text.size() > kMaxSignedReport)
         throw InputError(formatted("not a signed report: it is larger than {} MiB", kMaxSignedReport >> 20U));
     return text;
@@ -71,7 +63,7 @@ std::vector<Listed> files_to_compare(const ReportedFiles& files, const std::stri
     if (files.manifest) listed.push_back({files.manifest->name, *files.manifest});
     if (input.empty()) return listed;
     const ContentDigest keyed{files.input.size, files.input.hmac_sha256};
-    listed.push_back({formatted("the input, {}", display_name(input)), {input, keyed, std::nullopt}, true});
+    listed.push_back({formatted("the input, {}", display_name(shown_name(input))), {input, keyed, std::nullopt}, true});
     return listed;
 }
 
@@ -95,14 +87,18 @@ std::string_view fault_of(const std::error_code& error) {
     return "";
 }
 
+// Fills the span with the bytes that follow those of the last call, at least one of them unless the end is reached, and
+// returns how many.
+using Reader = FunctionRef<std::size_t(std::span<std::uint8_t>)>;
+
 // The digest of at most one byte more than `expected`, because a pipe or a device may have no end.
-ContentDigest digest_of(const Fd& file, std::uint64_t expected, const std::string& name) {
+ContentDigest digest_of(Reader read, std::uint64_t expected) {
     constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
     std::vector<std::uint8_t> buffer(std::min(expected, kPartSize - 1) + 1);
     ContentHash hash;
     for (std::uint64_t left = expected + 1; left > 0;) {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));
-        const std::size_t size = read_some(file.get(), std::span(buffer).first(most), nullptr, name);
+        const std::size_t size = read(std::span(buffer).first(most));
         if (size == 0) break;
         hash.add(std::span(buffer).first(size));
         left -= size;
@@ -110,31 +106,76 @@ ContentDigest digest_of(const Fd& file, std::uint64_t expected, const std::strin
     return hash.digest();
 }
 
-// Says how the file differs from what is reported; "" if it does not. `keys` is null without a key.
-std::string_view difference(const Fd& file, const Listed& listed, const KeyRing* keys) {
-    const ContentDigest& wanted = listed.file.content;
-    const struct stat status = stat_of(file.get(), listed.shown);
-    if (S_ISREG(status.st_mode) && !listed.is_input && std::cmp_not_equal(status.st_size, wanted.size))
-        return "size";  // without reading it
-    ContentDigest there = digest_of(file, wanted.size, listed.shown);
-    if (listed.is_input) there.sha256 = reported_input(there, *keys, keys->names().front()).hmac_sha256;
-    if (there.size != wanted.size) return "size";
-    return there == wanted ? "" : "content";
-}
-
-std::string_view compare(const Fd& folder, const Listed& listed, const KeyRing* keys) {
-    const std::string& name = listed.file.name;
-    if (listed.is_input || name == kStandardStream) return difference(open_named(name), listed, keys);
-    Fd file;
-    try {
-        file = open_beneath(folder, name, listed.shown);
-    } catch (const std::system_error& error) {
-        const std::string_view fault = fault_of(error.code());
-        if (fault.empty()) throw;
-        return fault;
+// Compares what the report lists with what is there. `keys` is null without a key.
+class Comparison {
+public:
+    Comparison(const Context& context, const KeyRing* keys) : context_(context), keys_(keys) {
+        const std::string& report = context.arguments.inputs.front();
+        const bool is_stream = report == kStandardStream || leads_to_stream(report);
+        folder_ = is_stream ? "" : folder_of(report);
+        if (!is_store_url(folder_)) descriptor_ = open_folder(folder_);
     }
-    return difference(file, listed, keys);
-}
+
+    // Objects are read ahead, each by many requests and with up to 96 MiB.
+    unsigned thread_count() const {
+        constexpr unsigned kObjectsAtOnce = 4;
+        const unsigned threads = context_.arguments.execution.thread_count();
+        return is_store_url(folder_) ? std::min(threads, kObjectsAtOnce) : threads;
+    }
+
+    // Says how the file differs from what is reported; "" if it does not.
+    std::string_view of(const Listed& listed) const {
+        const std::string& name = listed.file.name;
+        const bool is_named = listed.is_input || name == kStandardStream;
+        const std::string path = is_named ? name : folder_ + name;
+        if (const Store* const store = context_.stores.find(path)) return of_object(*store, path, listed);
+        if (is_named) return of_file(open_file(name), listed);
+        try {
+            return of_file(open_beneath(descriptor_, name, listed.shown), listed);
+        } catch (const std::system_error& error) {
+            const std::string_view fault = fault_of(error.code());
+            if (fault.empty()) throw;
+            return fault;
+        }
+    }
+
+private:
+    std::string_view of_file(const Fd& file, const Listed& listed) const {
+        const struct stat status = stat_of(file.get(), listed.shown);
+        if (S_ISREG(status.st_mode) && !listed.is_input && std::cmp_not_equal(status.st_size, listed.file.content.size))
+            return "size";  // without reading it
+        return of_bytes(
+            [&](std::span<std::uint8_t> into) { return read_some(file.get(), into, nullptr, listed.shown); }, listed);
+    }
+
+    std::string_view of_object(const Store& store, const std::string& url, const Listed& listed) const {
+        if (!store.has(url, nullptr)) return "missing";
+        const Input object = store.open(url, nullptr, Encoding::kBytes);
+        const RemoteFile& file = *object.remote();
+        if (!listed.is_input && file.size() != listed.file.content.size) return "size";
+        std::uint64_t at = 0;
+        const auto read = [&](std::span<std::uint8_t> into) {
+            const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), file.size() - at));
+            if (size > 0) file.read(at, into.first(size));
+            at += size;
+            return size;
+        };
+        return of_bytes(read, listed);
+    }
+
+    std::string_view of_bytes(Reader read, const Listed& listed) const {
+        const ContentDigest& wanted = listed.file.content;
+        ContentDigest there = digest_of(read, wanted.size);
+        if (listed.is_input) there.sha256 = reported_input(there, *keys_, keys_->names().front()).hmac_sha256;
+        if (there.size != wanted.size) return "size";
+        return there == wanted ? "" : "content";
+    }
+
+    const Context& context_;
+    const KeyRing* keys_;
+    std::string folder_;  // of the report
+    Fd descriptor_;       // the same, if it is not in a store
+};
 
 // Who wrote the report.
 std::string origin_of(const KeyRing* keys) {
@@ -147,16 +188,15 @@ std::string origin_of(const KeyRing* keys) {
 
 bool run_verify(Context& context) {
     const std::string& path = context.arguments.inputs.front();
-    context.path = path;
-    const std::string report = read_report(path);
+    context.path = shown_name(path);
+    const std::string report = read_report(context, path);
     const KeyRing* const keys = context.arguments.is_keyless ? nullptr : &*context.keys;
     if (keys != nullptr) require_authentic(report, *keys);
     std::vector<Listed> listed = files_to_compare(files_of_report(report), context.arguments.reported_input);
     require_one_stream(path, listed);
-    const bool is_stream = path == kStandardStream || leads_to_stream(path);
-    const Fd folder = open_folder(is_stream ? "" : std::string(folder_of(path)));
-    parallel_for(listed.size(), context.arguments.execution.thread_count(),
-                 [&](std::size_t i) { listed[i].fault = compare(folder, listed[i], keys); });
+    const Comparison comparison(context, keys);
+    parallel_for(listed.size(), comparison.thread_count(),
+                 [&](std::size_t i) { listed[i].fault = comparison.of(listed[i]); });
     StandardOutput out;
     std::size_t different = 0;
     for (const Listed& each : listed) {
@@ -164,7 +204,7 @@ bool run_verify(Context& context) {
         ++different;
         out.print("{}: {}\n", printable(each.shown), each.fault);
     }
-    out.print("{}: {}; ", printable(display_name(path)), origin_of(keys));
+    out.print("{}: {}; ", printable(display_name(context.path)), origin_of(keys));
     if (different > 0) {
         out.print("{} of {} {}\n", different, numbered(listed.size(), "file"), different == 1 ? "differs" : "differ");
     } else {

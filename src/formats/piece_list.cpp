@@ -12,6 +12,7 @@
 #include "formats/plan_json.h"
 #include "io/beneath.h"
 #include "io/fd.h"
+#include "io/store_url.h"
 #include "io/stream_path.h"
 #include "io/temporary_file.h"
 
@@ -117,10 +118,8 @@ void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string
 
 }  // namespace
 
-PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths) {
-    const Fd file(::open(manifest.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.is_open()) throw_errno(manifest);
-    const auto json = parse_json(read_to_end(file.get(), std::string::npos, manifest));
+PieceList read_piece_list(const std::string& manifest, std::string_view text, const std::vector<std::string>& paths) {
+    const auto json = parse_json(text);
     if (!json) refuse("it is not JSON");
     const std::uint64_t version = version_of(*json);
     PieceList list;
@@ -152,7 +151,8 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     return list;
 }
 
-PieceOpener::PieceOpener(const PieceList& list) : folder_(open_folder(list.folder)) {}
+PieceOpener::PieceOpener(const PieceList& list)
+    : folder_(is_store_url(list.folder) ? Fd() : open_folder(list.folder)) {}
 
 Fd PieceOpener::open_beneath(const ListedPiece& piece) const {
     try {

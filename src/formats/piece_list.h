@@ -1,9 +1,10 @@
-// Lists the pieces to join, from a manifest or from paths.
+// Lists the pieces to join, from a manifest or from paths or URLs.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -36,16 +37,17 @@ struct PieceList {
     std::optional<std::uint64_t> header_size;
 };
 
-// Reads a manifest written by `cleave split`. With `paths`, the pieces are these files, whatever folders they are in:
-// each file must have the name of one piece, and no piece may be missing. Without `paths`, the pieces are beneath the
-// folder of the manifest (version 2) or beneath the current folder (version 1, or a manifest from a stream).
+// Reads `text`, a manifest written by `cleave split`, which is at the path or URL `manifest`. With `paths`, the pieces
+// are these files, whatever folders they are in: each file must have the name of one piece, and no piece may be
+// missing. Without `paths`, the pieces are beneath the folder of the manifest (version 2) or beneath the current folder
+// (version 1, or a manifest from a stream).
 //
-// Throws InputError if the file is not a manifest. Throws ArgumentError if `paths` do not match the pieces, if
+// Throws InputError if the text is not a manifest. Throws ArgumentError if `paths` do not match the pieces, if
 // a piece of version 1 is outside the current folder, if the pieces do not follow each other in the input, or if they
-// lack some of its columns (Policy::by). Throws SystemError.
-PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths);
+// lack some of its columns (Policy::by).
+PieceList read_piece_list(const std::string& manifest, std::string_view text, const std::vector<std::string>& paths);
 
-// Opens the pieces of a list. Use from one thread only.
+// Opens the pieces of a list that are files. Use from one thread only.
 class PieceOpener {
 public:
     // `list` must outlive this object. Throws SystemError.

@@ -8,6 +8,9 @@
 //
 // The last check cannot be fooled: archivers and `touch` set mtime, but no program can set ctime. An index that fails
 // only this check may still be good, and comparing it with the file shows whether it is (IndexMatch::kSameTime).
+//
+// An index in a store is compared with the version of its object, which takes the place of the inode; there are no
+// times.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,12 +29,32 @@
 #include "io/fd.h"
 #include "io/gzip_input.h"
 #include "io/mapping.h"
+#include "io/remote_file.h"
 
 namespace cleave {
+namespace {
+
+// The file that an index is read from, beside its input.
+struct IndexSource {
+    std::string path;
+    Fd file;                                        // if it is on this machine
+    std::unique_ptr<const RemoteFile> remote = {};  // if it is elsewhere
+
+    bool is_open() const noexcept { return file.is_open() || remote; }
+    // Throws IndexError if there are fewer bytes, and what RemoteFile::read() throws.
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+        if (remote) {
+            if (!into.empty()) remote->read(offset, into);
+        } else if (read_at(file.get(), offset, into, path) < into.size()) {
+            throw IndexError("it could not be read");
+        }
+    }
+};
+
+}  // namespace
 
 struct IndexFile::Impl {
-    Fd fd;  // open if there are windows that are not in memory
-    std::string path;
+    IndexSource source;              // open if there are windows that are not in memory
     Mapping mapping;                 // if it is mapped
     std::vector<std::uint8_t> copy;  // otherwise: all but the windows
     IndexView view;
@@ -46,16 +69,24 @@ bool is_trusted(const struct stat& status, const FileIdentity& file) {
     return is_owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-Fd open_index(const std::string& path) {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (fd.is_open() || errno == ENOENT) return fd;
+// Not open if there is none.
+IndexSource open_index(const Input& input) {
+    IndexSource source{index_path(input.path()), {}};
+    if (const RemoteFile* const remote = input.remote()) {
+        source.remote = remote->find_beside(kIndexSuffix);
+        return source;
+    }
+    source.file = Fd(::open(source.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (source.is_open() || errno == ENOENT) return source;
     if (errno == ELOOP) throw IndexError("it is a symbolic link");
-    throw_errno(path);
+    throw_errno(source.path);
 }
 
-// The size of an index that may be used.
-std::uint64_t check_index(const Fd& fd, const std::string& path, const FileIdentity& file) {
-    const struct stat status = stat_of(fd.get(), path);
+// The size of an index that may be used. A store does not say who wrote it: whoever may write to the bucket can replace
+// the object as well.
+std::uint64_t check_index(const IndexSource& source, const FileIdentity& file) {
+    if (source.remote) return source.remote->size();
+    const struct stat status = stat_of(source.file.get(), source.path);
     if (!S_ISREG(status.st_mode)) throw IndexError("it is not a regular file");
     if (!is_trusted(status, file)) throw IndexError("other users may write to it");
     return static_cast<std::uint64_t>(status.st_size);
@@ -68,18 +99,14 @@ Mapping map_index(const Fd& fd, std::uint64_t size) {
     return std::move(*mapping);
 }
 
-void read_exactly(const Fd& fd, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& path) {
-    if (read_at(fd.get(), offset, into, path) < into.size()) throw IndexError("it could not be read");
-}
-
 // All but the windows.
-std::vector<std::uint8_t> read_index(const Fd& fd, const std::string& path, std::uint64_t size) {
+std::vector<std::uint8_t> read_index(const IndexSource& source, std::uint64_t size) {
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, kMostHeadSize));
-    read_exactly(fd, 0, bytes, path);
+    source.read(0, bytes);
     bytes.resize(size_without_windows(bytes, size));
     const std::size_t end = std::min(bytes.size(), kEndSize);
-    read_exactly(fd, 0, std::span(bytes).first(bytes.size() - end), path);
-    read_exactly(fd, size - end, std::span(bytes).last(end), path);
+    source.read(0, std::span(bytes).first(bytes.size() - end));
+    source.read(size - end, std::span(bytes).last(end));
     return bytes;
 }
 
@@ -164,18 +191,17 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
 std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect* dialect, IndexMatch match,
                                                  Access access) {
     if (input.is_stream() && !GzipInput::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
-    const std::string path = index_path(input.path());
-    Fd fd = open_index(path);
-    if (!fd.is_open()) return nullptr;
-    const std::uint64_t size = check_index(fd, path, input.identity());
-    const bool is_mapped = access == Access::kMapped && MappingGuard::is_active();
-    Mapping mapping = is_mapped ? map_index(fd, size) : Mapping::of_nothing();
-    std::vector<std::uint8_t> copy = is_mapped ? std::vector<std::uint8_t>() : read_index(fd, path, size);
+    IndexSource source = open_index(input);
+    if (!source.is_open()) return nullptr;
+    const std::uint64_t size = check_index(source, input.identity());
+    const bool is_mapped = source.file.is_open() && access == Access::kMapped && MappingGuard::is_active();
+    Mapping mapping = is_mapped ? map_index(source.file, size) : Mapping::of_nothing();
+    std::vector<std::uint8_t> copy = is_mapped ? std::vector<std::uint8_t>() : read_index(source, size);
     const std::span<const std::uint8_t> bytes = is_mapped ? mapping.bytes() : copy;
     const IndexView view(bytes, size - bytes.size());  // remains valid when the mapping and the copy are moved
-    if (bytes.size() == size) fd = Fd();               // nothing is left to read
+    if (bytes.size() == size) source = {};             // nothing is left to read
     auto file = std::make_shared<const IndexFile>(
-        std::make_unique<Impl>(Impl{std::move(fd), path, std::move(mapping), std::move(copy), view}));
+        std::make_unique<Impl>(Impl{std::move(source), std::move(mapping), std::move(copy), view}));
     file->throw_if_lost();
     judge(view, input, dialect, match);
     return file;
@@ -200,10 +226,10 @@ bool read_by_index(Input& input, Access access) {
 const IndexView& IndexFile::view() const noexcept { return impl_->view; }
 
 GzipCheckpoint IndexFile::checkpoint(std::size_t number) const {
-    if (!impl_->fd.is_open()) return impl_->view.checkpoint(number);
+    if (!impl_->source.is_open()) return impl_->view.checkpoint(number);
     const BlobRange range = impl_->view.window_range(number);
     std::vector<std::uint8_t> window(static_cast<std::size_t>(range.size));
-    read_exactly(impl_->fd, range.offset, window, impl_->path);
+    impl_->source.read(range.offset, window);
     return impl_->view.checkpoint(number, window);
 }
 

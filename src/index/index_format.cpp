@@ -280,6 +280,6 @@ std::uint64_t dialect_digest(const Dialect& dialect) {
     return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-std::string index_path(const std::string& input_path) { return input_path + ".cleave"; }
+std::string index_path(const std::string& input_path) { return input_path + kIndexSuffix; }
 
 }  // namespace cleave

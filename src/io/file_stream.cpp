@@ -94,15 +94,11 @@ void FileStream::find_compression() {
         waiting_ = converter_ ? converter_->decode(bytes) : bytes;
         return;
     }
-    const bool is_file = S_ISREG(source_.status.st_mode);
-    if (compression_ == Compression::kZip && is_file) {
-        refuse_several_files(source_.file.get(), source_.offset, static_cast<std::uint64_t>(source_.status.st_size),
-                             source_.name);
-    }
+    if (compression_ == Compression::kZip && source_.is_file()) refuse_several_files(source_);
     decoder_.emplace(compression_);
     decoder_->set_threads(threads_);
     compressed_ = bytes;
-    following_ = is_file || source_.remote ? Following::kReady : Following::kLater;
+    following_ = source_.is_file() ? Following::kReady : Following::kLater;
 }
 
 std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
@@ -177,7 +173,7 @@ void FileStream::use_threads_for_gzip() {
     const auto taken = static_cast<double>(consumed_ - compressed_.size());
     const double most = threads_ < kManyThreads ? kHighRatio : kHugeRatio;
     if (most * taken < static_cast<double>(decoded_)) return;
-    if (std::cmp_less(source_.status.st_size - static_cast<off_t>(source_.offset), kLeastForThreads)) return;
+    if (source_.size() < source_.offset + kLeastForThreads) return;
     gzip_at_ = consumed_ - compressed_.size();
     gzip_ = std::make_unique<ParallelGzip>(
         decoder_->take_reader(),

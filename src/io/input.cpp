@@ -38,15 +38,21 @@ bool has_permissions(const Source& source) {
                                               system.f_type != PROC_SUPER_MAGIC);
 }
 
-bool has_size(const Source& source) {
-    return S_ISREG(source.status.st_mode) && std::cmp_greater(source.status.st_size, source.offset);
-}
+bool has_size(const Source& source) { return source.is_file() && source.size() > source.offset; }
 
 // Whether a file that reports size 0 really is empty. Files in /proc are not.
 bool is_empty_file(const Source& source) {
     std::uint8_t byte = 0;
     return S_ISREG(source.status.st_mode) && source.status.st_size == 0 &&
            ::pread(source.file.get(), &byte, 1, static_cast<off_t>(source.offset)) == 0;
+}
+
+// What stands for the version of a remote file: as many bits of its SHA-256 as an inode has.
+std::uint64_t digest_of(const std::string& version) {
+    ContentHash hash;
+    hash.add({reinterpret_cast<const std::uint8_t*>(version.data()), version.size()});
+    constexpr std::size_t kDigits = 16;
+    return std::stoull(hash.digest().sha256.substr(0, kDigits), nullptr, 16);
 }
 
 // Whether the blob begins like compressed data.
@@ -149,6 +155,7 @@ Input Input::of_remote(std::shared_ptr<const RemoteFile> file, const std::string
     impl->source.name = path;
     impl->source.remote = std::move(file);
     impl->identity.size = impl->source.remote->size();
+    impl->identity.inode = digest_of(impl->source.remote->version());
     impl->blob = make_file_blob(impl->source, impl->access);
     const bool has_bytes = impl->blob->size() > 0;
     if (has_bytes && (encoding != Encoding::kBytes || is_compressed(*impl->blob))) {
@@ -188,6 +195,7 @@ Input::Impl& Input::opened() const {
 
 const std::string& Input::path() const& { return opened().path; }
 FileIdentity Input::identity() const { return opened().identity; }
+const RemoteFile* Input::remote() const { return opened().source.remote.get(); }
 std::string Input::remote_version() const { return opened().source.remote ? impl_->source.remote->version() : ""; }
 const Cancellation* Input::cancellation() const { return opened().cancellation; }
 void Input::set_cancellation(const Cancellation* cancellation) noexcept {
@@ -294,7 +302,7 @@ bool GzipInput::is_gzip_file(const Input& input) {
 void GzipInput::restart(Input& input, std::shared_ptr<DecodeObserver> observer) {
     Input::Impl& impl = input.opened();
     impl.stream->require_unread("make_index()");
-    if (::lseek(impl.source.file.get(), 0, SEEK_SET) != 0) throw_errno(impl.source.name);
+    if (!impl.source.remote && ::lseek(impl.source.file.get(), 0, SEEK_SET) != 0) throw_errno(impl.source.name);
     impl.stream = std::make_unique<FileStream>(impl.source, impl.cancellation, impl.encoding, std::move(observer));
     impl.stream->set_threads(impl.threads);
 }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+
+#include "cleave/error.h"
 
 namespace cleave {
 
@@ -23,6 +26,15 @@ public:
     // Fills `into` with the bytes from `offset` on, which are within the file. Throws InputChangedError if the file has
     // changed, StoreError if it cannot be read, and Cancelled.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const = 0;
+
+    // The file whose name is the name of this one and `suffix`, as it is now; null if there is none, or if files like
+    // this one have no others beside them. Throws what read() throws.
+    virtual std::unique_ptr<const RemoteFile> find_beside(const std::string& /*suffix*/) const { return nullptr; }
+    // Writes that file, which appears at once and replaces an older one. Throws ArgumentError if none can be written
+    // there, StoreError and Cancelled.
+    virtual void write_beside(const std::string& /*suffix*/, std::span<const std::uint8_t> /*bytes*/) const {
+        throw ArgumentError("nothing can be written beside this file");
+    }
 
     // The file that this one reads, if it only reads another one differently.
     virtual const RemoteFile& origin() const noexcept { return *this; }

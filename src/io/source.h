@@ -25,6 +25,11 @@ struct Source {
 
     std::shared_ptr<const RemoteFile> remote;  // or null; then the status says nothing
 
+    // Whether it is a regular or remote file, and how many bytes the file had when it was opened. A file in /proc has
+    // more than it says.
+    bool is_file() const noexcept { return remote || S_ISREG(status.st_mode); }
+    std::uint64_t size() const noexcept { return remote ? remote->size() : static_cast<std::uint64_t>(status.st_size); }
+
     // Fills `into` with the bytes from `at` on, counted from the beginning of the file, unless the end comes first.
     // Returns the number of bytes. Throws SystemError and what RemoteFile::read() throws. Any thread may call it.
     std::size_t read_at(std::uint64_t at, std::span<std::uint8_t> into) const;

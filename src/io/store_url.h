@@ -16,6 +16,17 @@ inline bool is_store_url(std::string_view path) noexcept {
     }
 }
 
+// Whether it is the URL of an object in a bucket, which can be written; the others are files of web servers.
+inline bool is_bucket_url(std::string_view path) noexcept {
+    return path.starts_with("s3://") || path.starts_with("gs://");
+}
+
+// What the URLs of one bucket or server have in common: "s3://bucket".
+inline std::string_view store_root(std::string_view url) noexcept {
+    const std::size_t name = url.find("://");
+    return name == std::string_view::npos ? std::string_view() : url.substr(0, url.find_first_of("/?#", name + 3));
+}
+
 // The URL as messages show it: without its query, which may contain a signature.
 inline std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
 

@@ -55,14 +55,16 @@ std::optional<Place> find_directory(Bytes tail) {
 
 }  // namespace
 
-void refuse_several_files(int descriptor, std::uint64_t begin, std::uint64_t end, const std::string& name) {
+void refuse_several_files(const Source& source) {
+    const std::uint64_t begin = source.offset;
+    const std::uint64_t end = source.size();
     if (end <= begin) return;
     std::vector<std::uint8_t> tail(static_cast<std::size_t>(std::min<std::uint64_t>(end - begin, kMostTail)));
-    tail.resize(read_at(descriptor, end - tail.size(), tail, name));
+    tail.resize(source.read_at(end - tail.size(), tail));
     const auto place = find_directory(tail);
     if (!place || place->size > kMostDirectory || place->size > end - begin - place->rest) return;
     std::vector<std::uint8_t> directory(static_cast<std::size_t>(place->size));
-    directory.resize(read_at(descriptor, end - place->rest - place->size, directory, name));
+    directory.resize(source.read_at(end - place->rest - place->size, directory));
 
     std::vector<std::string> names;
     std::uint64_t count = 0;

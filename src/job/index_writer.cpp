@@ -3,7 +3,8 @@
 //   wait until the clock has passed the time of the file's last change
 //   scan the file; while each MiB is in the cache, walk to its first record start (scan/first_starts.h); or, a gzip
 //       file: scan it in order (scan/stream_starts.h), and note from where it can be decoded (index/gzip_notes.h)
-//   write the bytes to a file without a name; sync it; give it the name, in exchange for any older index
+//   write the bytes to a file without a name; sync it; give it the name, in exchange for any older index; or, if the
+//       file is in a store: write them as an object
 //
 // The wait protects against edits right after the scan. A file's times advance in ticks of some milliseconds. A second
 // change within the same tick leaves the times as they are, so an index created in between would look valid. Once that
@@ -29,6 +30,7 @@
 #include "index/gzip_notes.h"
 #include "io/fd.h"
 #include "io/gzip_input.h"
+#include "io/remote_file.h"
 #include "scan/check_arguments.h"
 #include "scan/first_starts.h"
 #include "scan/stream_starts.h"
@@ -55,6 +57,20 @@ void wait_for_next_tick(const Input& input) {
     }
 }
 
+[[noreturn]] void refuse_other(const std::string& path) {
+    throw OutputError(path, "exists and is not an index made by cleave");
+}
+
+// Throws OutputError if there is anything but an index beside the file.
+void require_index_or_nothing(const RemoteFile& remote, const std::string& path) {
+    const auto there = remote.find_beside(kIndexSuffix);
+    if (!there) return;
+    std::array<std::uint8_t, 8> bytes{};
+    if (there->size() < bytes.size()) refuse_other(path);
+    there->read(0, bytes);
+    if (!IndexView::begins_as_index(bytes)) refuse_other(path);
+}
+
 // Whether there is an index at `path`, which may be replaced. Throws OutputError if there is anything else.
 bool is_index_there(const std::string& path) {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -65,7 +81,7 @@ bool is_index_there(const std::string& path) {
         const std::size_t size = read_at(fd.get(), 0, bytes, path);
         if (IndexView::begins_as_index(std::span(bytes).first(size))) return true;
     }
-    throw OutputError(path, "exists and is not an index made by cleave");
+    refuse_other(path);
 }
 
 // The template that yields exactly this path.
@@ -131,6 +147,11 @@ Scanned scan_gzip(Input& input, const Dialect& dialect, const Execution& executi
 void write_index(const Input& input, const IndexContents& contents) {
     const std::string path = index_path(input.path());
     const std::vector<std::uint8_t> bytes = encode_index(contents);
+    if (const RemoteFile* const remote = input.remote()) {
+        require_index_or_nothing(*remote, path);
+        remote->write_beside(kIndexSuffix, bytes);
+        return;
+    }
     const Piece whole;
     const PieceNamer namer(literal(path), input.path(), 1, 1);
     OutputOptions options;
@@ -181,7 +202,12 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
 
 void write_index(Input& input, const Dialect& dialect, const Execution& execution,
                  FunctionRef<void(const Findings&)> found) {
-    is_index_there(index_path(input.path()));  // now rather than after the scan
+    const std::string path = index_path(input.path());
+    if (const RemoteFile* const remote = input.remote()) {  // now rather than after the scan
+        require_index_or_nothing(*remote, path);
+    } else {
+        is_index_there(path);
+    }
     write_index(input, make_index(input, dialect, execution, found));
 }
 

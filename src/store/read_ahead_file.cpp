@@ -19,8 +19,7 @@ struct ReadAheadFile::Part {
 
 ReadAheadFile::ReadAheadFile(Opener open, const Cancellation* cancellation, std::uint64_t part_size, unsigned threads)
     : cancellation_(cancellation), file_(open(cancellation_)), part_size_(part_size), most_threads_(threads) {
-    ends_.fill(file_->size());
-    ends_.front() = 0;  // whoever begins at the beginning is taken to read in order
+    stretches_.fill({file_->size(), 0});
 }
 
 ReadAheadFile::~ReadAheadFile() {
@@ -34,17 +33,14 @@ ReadAheadFile::~ReadAheadFile() {
     threads_.clear();
 }
 
-// Ends are noted before the bytes are there, because threads that share a stretch ask for its parts at the same time.
-bool ReadAheadFile::continues(std::uint64_t offset, std::uint64_t size) const {
-    const auto is_before = [&](std::uint64_t end) { return end <= offset && offset - end < part_size_; };
-    auto* const known = std::ranges::find_if(ends_, is_before);
-    const bool is_known = known != ends_.end() || parts_.contains(offset / part_size_);
-    if (known != ends_.end()) {
-        *known = offset + size;
-    } else {
-        ends_[next_end_++ % ends_.size()] = offset + size;
-    }
-    return is_known;
+// The one that a read at this offset goes on with, or a new one.
+ReadAheadFile::Stretch& ReadAheadFile::stretch_of(std::uint64_t offset) const {
+    auto* const known = std::ranges::find_if(
+        stretches_, [&](const Stretch& each) { return each.end <= offset && offset - each.end < part_size_; });
+    if (known != stretches_.end()) return *known;
+    Stretch& made = stretches_[next_stretch_++ % stretches_.size()];
+    made = {offset, 0};
+    return made;
 }
 
 // Whether another part can be had, for somebody who reads it now or for later. The one that was not used for longest
@@ -114,10 +110,16 @@ void ReadAheadFile::fetch() const {
     }
 }
 
+// Stretches grow before the bytes are there, because threads that share one ask for its parts at the same time.
 void ReadAheadFile::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    std::uint64_t before = 0;
     {
         MutexLock lock(mutex_);
-        if (!continues(offset, into.size())) {
+        Stretch& stretch = stretch_of(offset);
+        before = stretch.read;
+        stretch = {offset + into.size(), before + into.size()};
+        const std::uint64_t number = offset / part_size_;
+        if (before < part_size_ / 2 && number > 0 && !parts_.contains(number)) {
             lock.unlock();
             file_->read(offset, into);
             return;
@@ -125,13 +127,14 @@ void ReadAheadFile::read(std::uint64_t offset, std::span<std::uint8_t> into) con
     }
     while (!into.empty()) {
         const std::uint64_t size = std::min<std::uint64_t>(into.size(), part_size_ - offset % part_size_);
-        read_part(offset, into.first(size));
+        read_part(offset, into.first(size), before * kAhead / part_size_);
+        before += size;
         offset += size;
         into = into.subspan(size);
     }
 }
 
-void ReadAheadFile::read_part(std::uint64_t offset, std::span<std::uint8_t> into) const {
+void ReadAheadFile::read_part(std::uint64_t offset, std::span<std::uint8_t> into, std::uint64_t ahead) const {
     const std::uint64_t number = offset / part_size_;
     const std::uint64_t count = (size() + part_size_ - 1) / part_size_;
     MutexLock lock(mutex_);
@@ -143,7 +146,8 @@ void ReadAheadFile::read_part(std::uint64_t offset, std::span<std::uint8_t> into
     Part& part = want(number);
     ++part.readers;
     try {
-        for (std::uint64_t next = number + 1; next < std::min(count, number + most_threads_); ++next) {
+        const std::uint64_t most = std::min<std::uint64_t>(ahead + 1, most_threads_);
+        for (std::uint64_t next = number + 1; next < std::min(count, number + most); ++next) {
             if (!parts_.contains(next) && make_room(false)) want(next);
         }
     } catch (const std::bad_alloc&) {  // whoever reads them asks again

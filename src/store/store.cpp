@@ -85,37 +85,52 @@ std::unique_ptr<void, void (*)(void*)> open_store(const cleave_store_module& mod
     return {store, module.close};
 }
 
+}  // namespace
+
 class StoredObject final : public RemoteFile {
 public:
-    StoredObject(const cleave_store_module& module, void* store, const std::string& url,
-                 const Cancellation* cancellation)
-        : module_(module), name_(shown_url(url)), cancellation_(cancellation), object_(nullptr, module.release) {
-        Call call(name_, cancellation);
+    // Returns nullptr if there is no such object.
+    static std::unique_ptr<const StoredObject> find(const Store& store, const std::string& url,
+                                                    const Cancellation* cancellation, bool may_be_absent) {
+        Call call(shown_url(url), cancellation);
         void* object = nullptr;
-        call.judge(module.find(store, url.c_str(), &object, call.get()));
-        object_.reset(object);
+        const cleave_store_result result = store.module_.find(store.store_.get(), url.c_str(), &object, call.get());
+        if (may_be_absent && result == CLEAVE_STORE_ABSENT) return nullptr;
+        call.judge(result);
+        return std::make_unique<const StoredObject>(store, url, cancellation, object);
     }
 
-    std::uint64_t size() const noexcept override { return module_.facts(object_.get())->size; }
-    std::string version() const override { return module_.facts(object_.get())->version; }
+    // Owns `object`, which is the module's.
+    StoredObject(const Store& store, std::string url, const Cancellation* cancellation, void* object)
+        : store_(store), url_(std::move(url)), cancellation_(cancellation), object_(object, store.module_.release) {}
+
+    std::uint64_t size() const noexcept override { return module().facts(object_.get())->size; }
+    std::string version() const override { return module().facts(object_.get())->version; }
 
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
-        Call call(name_, cancellation_);
-        call.judge(module_.read(object_.get(), offset, into.data(), into.size(), call.get()));
+        Call call(shown_url(url_), cancellation_);
+        call.judge(module().read(object_.get(), offset, into.data(), into.size(), call.get()));
     }
 
-    const void* of_module(const cleave_store_module& module) const {
-        return &module == &module_ ? object_.get() : nullptr;
+    std::unique_ptr<const RemoteFile> find_beside(const std::string& suffix) const override {
+        return is_bucket_url(url_) ? store_.find_if_there(url_ + suffix, cancellation_) : nullptr;
+    }
+    void write_beside(const std::string& suffix, std::span<const std::uint8_t> bytes) const override {
+        store_.put(url_ + suffix, bytes, cancellation_);
+    }
+
+    const void* of_module(const cleave_store_module& other) const {
+        return &other == &module() ? object_.get() : nullptr;
     }
 
 private:
-    const cleave_store_module& module_;
-    std::string name_;
+    const cleave_store_module& module() const noexcept { return store_.module_; }
+
+    const Store& store_;
+    std::string url_;
     const Cancellation* cancellation_;
     std::unique_ptr<void, void (*)(void*)> object_;
 };
-
-}  // namespace
 
 Store::Store(const std::vector<std::string>& paths, const std::string& url)
     : module_(open_module(paths)), store_(open_store(module_, url)) {}
@@ -129,17 +144,35 @@ std::vector<std::uint16_t> Store::ports() const {
 }
 
 std::unique_ptr<const RemoteFile> Store::find(const std::string& url, const Cancellation* cancellation) const {
-    return std::make_unique<StoredObject>(module_, store_.get(), url, cancellation);
+    return StoredObject::find(*this, url, cancellation, false);
+}
+
+std::unique_ptr<const RemoteFile> Store::find_if_there(const std::string& url, const Cancellation* cancellation) const {
+    return StoredObject::find(*this, url, cancellation, true);
 }
 
 bool Store::has(const std::string& url, const Cancellation* cancellation) const {
-    Call call(shown_url(url), cancellation);
-    void* object = nullptr;
-    const cleave_store_result result = module_.find(store_.get(), url.c_str(), &object, call.get());
-    if (result == CLEAVE_STORE_ABSENT) return false;
-    call.judge(result);
-    module_.release(object);
-    return true;
+    return find_if_there(url, cancellation) != nullptr;
+}
+
+void Store::put(const std::string& url, std::span<const std::uint8_t> bytes, const Cancellation* cancellation) const {
+    constexpr std::size_t kPartSize = std::size_t{8} << 20;
+    StoreUpload upload(*this, url, cancellation);
+    try {
+        std::uint32_t number = 0;
+        do {
+            const auto part = bytes.first(std::min(bytes.size(), kPartSize));
+            upload.put(++number, part);
+            bytes = bytes.subspan(part.size());
+        } while (!bytes.empty());
+        upload.complete(true);
+    } catch (const std::exception&) {
+        try {
+            upload.abort();
+        } catch (const std::exception&) {  // the first error says more
+        }
+        throw;
+    }
 }
 
 void Store::remove(const std::string& url, const Cancellation* cancellation) const {
@@ -190,6 +223,26 @@ bool StoreUpload::complete(bool replaces) {
 void StoreUpload::abort() {
     Call call(name_, cancellation_, kTakeBackGrace);
     call.judge(module_.abort_upload(upload_.get(), call.get()));
+}
+
+const Store& Stores::open(const std::string& url) {
+    const std::string_view root = store_root(url);
+    const auto found = stores_.find(root);
+    return (found != stores_.end() ? found : stores_.try_emplace(std::string(root), url).first)->second;
+}
+
+const Store* Stores::find(const std::string& path) const noexcept {
+    const auto found = stores_.empty() ? stores_.end() : stores_.find(store_root(path));
+    return found == stores_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::uint16_t> Stores::ports() const {
+    std::vector<std::uint16_t> all;
+    for (const auto& [root, store] : stores_) {
+        const std::vector<std::uint16_t> ports = store.ports();
+        all.insert(all.end(), ports.begin(), ports.end());
+    }
+    return all;
 }
 
 Input Store::open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,11 +41,18 @@ public:
     // StoreError, InputError if the server cannot send ranges of it, and Cancelled.
     std::unique_ptr<const RemoteFile> find(const std::string& url, const Cancellation* cancellation = nullptr) const;
 
+    // The same, or null if there is no such object.
+    std::unique_ptr<const RemoteFile> find_if_there(const std::string& url,
+                                                    const Cancellation* cancellation = nullptr) const;
+
     // The same as an input, which is read ahead.
     Input open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const;
 
     // Whether there is an object. Throws what find() throws.
     bool has(const std::string& url, const Cancellation* cancellation) const;
+    // Writes a small object, which appears at once, and replaces another one. Throws ArgumentError, StoreError and
+    // Cancelled.
+    void put(const std::string& url, std::span<const std::uint8_t> bytes, const Cancellation* cancellation) const;
     // Removes an object, if there is one. Goes on for a while if it is cancelled. Throws StoreError, Cancelled.
     void remove(const std::string& url, const Cancellation* cancellation) const;
     // Aborts all uploads of this name, whoever began them. Throws StoreError, Cancelled.
@@ -52,6 +60,7 @@ public:
 
 private:
     friend class StoreUpload;
+    friend class StoredObject;
     const cleave_store_module& module_;
     std::unique_ptr<void, void (*)(void*)> store_;
 };
@@ -85,6 +94,21 @@ private:
     std::string name_;
     const Cancellation* cancellation_;
     std::unique_ptr<void, void (*)(void*)> upload_;
+};
+
+// The stores of a run, each opened once. Use from one thread while stores are added.
+class Stores {
+public:
+    // Opens the store that the URL leads to, unless it is open. Throws what Store() throws.
+    const Store& open(const std::string& url);
+    // The store that the path leads to if it is open, or null.
+    const Store* find(const std::string& path) const noexcept;
+
+    // The ports that the connections of all stores lead to.
+    std::vector<std::uint16_t> ports() const;
+
+private:
+    std::map<std::string, Store, std::less<>> stores_;  // by what their URLs begin with
 };
 
 }  // namespace cleave

@@ -126,9 +126,9 @@ void StoreOutput::send_buffer_with(std::uint64_t size) {
     const auto bytes = std::make_shared<std::vector<std::uint8_t>>(std::exchange(buffer_, {}));
     const BlobRange range = take_range(size);
     queue_.add(bytes->size() + size, [this_input = &input_, &object = object_, number = next_part(), bytes, range] {
-        for_each_part(this_input->blob(), range, this_input->cancellation(), [&](std::span<const std::uint8_t> part) {
-            bytes->insert(bytes->end(), part.begin(), part.end());
-        });
+        std::vector<std::uint8_t> buffer;  // in one request: a few MiB of an object, after which nothing is read
+        const auto part = this_input->blob().lend(range.offset, static_cast<std::size_t>(range.size), buffer);
+        bytes->insert(bytes->end(), part.begin(), part.end());
         object.parts().put(number, *bytes);
     });
 }

@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::uint64_t kCompareSize = std::uint64_t{1} << 20;
 
-bool is_bucket_url(const std::string& path) { return path.starts_with("s3://") || path.starts_with("gs://"); }
-
 std::span<const std::uint8_t> bytes_of(const std::string& text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }

@@ -104,6 +104,22 @@ TEST(ReadAheadFile, FetchesOnlyWhatIsSearchedForHereAndThere) {
     EXPECT_EQ(fixture.fake->bytes, fixture.fake->reads * 64);
 }
 
+TEST(ReadAheadFile, FetchesLittleAheadOfShortStretches) {
+    const Fixture fixture(1000000);
+    fixture.expect(0, 100);
+    fixture.expect(100, 200);
+    fixture.expect(0, 400);
+    EXPECT_EQ(fixture.fake->bytes, 1000U);  // the first part alone
+    for (std::uint64_t at = 990000; at > 10000; at -= 20011) {
+        fixture.expect(at, 64);
+        fixture.expect(at + 64, 300);
+        fixture.expect(at + 400, 136);
+    }
+    EXPECT_EQ(fixture.fake->bytes, 1000U + 49 * 500);
+    fixture.expect(500000, 3000);  // at once
+    EXPECT_EQ(fixture.fake->bytes, 1000U + 49 * 500 + 3000);
+}
+
 TEST(ReadAheadFile, ThreadsShareAStretch) {
     const Fixture fixture(300000);
     std::atomic<std::uint64_t> next = 0;

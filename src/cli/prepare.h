@@ -1,0 +1,13 @@
+// What happens between the parsing of the arguments and the verb.
+#pragma once
+
+#include "cli/context.h"
+
+namespace cleave::cli {
+
+// Loads what the run needs besides its inputs: keys, the memory manager, the device, stores and, for join, the list of
+// pieces. Then closes the sandbox, so that no bytes of an input are parsed outside it. Throws UsageError, what Stores::
+// open() and read_piece_list() throw, DeviceUnavailable, MemoryError, KeyError and SystemError.
+void prepare(Context& context);
+
+}  // namespace cleave::cli
