@@ -35,6 +35,11 @@ TEST(Store, TellsUrlsFromPaths) {
     for (const char* const path : {"", "-", "s3:/bucket", "./s3://x", "file:///x", "ftp://host/x", "S3://bucket/key"}) {
         EXPECT_FALSE(is_store_url(path)) << path;
     }
+    EXPECT_EQ(store_root("s3://bucket/a/b?c"), "s3://bucket");
+    EXPECT_EQ(store_root("https://host?x"), "https://host");
+    EXPECT_EQ(store_root("s3://bucket"), "s3://bucket");
+    EXPECT_EQ(store_root("folder/file"), "");
+    EXPECT_TRUE(is_bucket_url("gs://b/k") && !is_bucket_url("https://host/k"));
     EXPECT_EQ(shown_url("https://host/file?X-Amz-Signature=1"), "https://host/file");
     EXPECT_EQ(shown_url("s3://bucket/key"), "s3://bucket/key");
 }
@@ -114,6 +119,29 @@ TEST(Store, WritesAnObject) {
     EXPECT_TRUE(upload_of("breaks-8").complete(true));
     EXPECT_THROW(upload_of("breaks-6").complete(true), StoreError);
     EXPECT_THROW(upload_of("breaks-2").abort(), StoreError);
+}
+
+TEST(Store, PutsAnObjectInParts) {
+    const Store store(kPaths, "s3://bucket/key");
+    const auto parts_of = [&](std::size_t size) {
+        return refusal<StoreError>([&] { store.put("s3://bucket/notes", std::vector<std::uint8_t>(size), nullptr); });
+    };
+    EXPECT_EQ(parts_of(0), "s3://bucket/notes: 0");
+    EXPECT_EQ(parts_of(17), "s3://bucket/notes: 17");
+    EXPECT_EQ(parts_of(std::size_t{8} << 20), "s3://bucket/notes: 8388608");
+    EXPECT_EQ(parts_of((std::size_t{16} << 20) + 1), "s3://bucket/notes: 8388608 x 2, 1");
+    EXPECT_THROW(store.put("s3://bucket/breaks-6", {}, nullptr), StoreError);
+    EXPECT_NO_THROW(store.put("s3://bucket/key", {}, nullptr));
+}
+
+TEST(Store, FindsWhatIsBesideAnObject) {
+    const Store store(kPaths, "s3://bucket/key");
+    const Input input = store.open("s3://bucket/key", nullptr, Encoding::kBytes);
+    EXPECT_NE(input.remote()->find_beside(".other"), nullptr);
+    EXPECT_EQ(input.remote()->find_beside("/fails-1"), nullptr);
+    EXPECT_THROW(input.remote()->find_beside("/fails-2"), StoreError);
+    EXPECT_NO_THROW(input.remote()->write_beside(".other", {}));
+    EXPECT_THROW(input.remote()->write_beside("/breaks-6", {}), StoreError);
 }
 
 // A file of another kind: no store can copy it.
