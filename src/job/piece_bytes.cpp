@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/file_blob.h"
 #include "io/page_cache.h"
 #include "io/stable_input.h"
 #include "job/bytes_of_stream.h"
@@ -23,9 +24,14 @@ bool is_one_pass(const JobContext& context) {
         return false;
     }
     if (job.passes != Passes::kAuto) return job.passes == Passes::kOne;
-    return context.policy.pieces && !needs_index(context.policy) && context.destination().has_plain_bytes &&
-           !job.output.resume && !job.output.dry_run && !input.is_snapshot() &&
-           is_better_read_once(input.blob(), job.execution.thread_count());
+    const Destination destination = context.destination();
+    if (!context.policy.pieces || needs_index(context.policy) || !destination.has_plain_bytes || job.output.resume ||
+        job.output.dry_run || input.is_snapshot()) {
+        return false;
+    }
+    // A link is slower than any thread. But what a store can copy is not read again.
+    if (remote_behind(input.blob()).file != nullptr) return !destination.is_store;
+    return is_better_read_once(input.blob(), job.execution.thread_count());
 }
 
 }  // namespace

@@ -146,11 +146,15 @@ def many_parts(bench):
             found = bench.run(server, "count", "--threads", threads, "s3://bucket/many.csv")
             check(found[:2] == (0, b"500000\n"), "count: %s" % (found,))
             check(server.sent < len(data) * 1.3, "%d bytes were received of %d" % (server.sent, len(data)))
-            with bench.folder() as folder:
-                found = bench.run(server, "split", "-n", "6", "--threads", threads, "-o", folder + "/{i}.csv", "s3://bucket/many.csv")
-                check(found[0] == 0, "split: %s" % (found,))
-                joined = b"".join(piece.split(b"\n", 1)[1] for piece in pieces_in(folder).values())
-                check(joined == data.split(b"\n", 1)[1], "the pieces are not the file")
+            for words, times in ((("-n", "6"), 1), (("-l", "70000"), 2), (("-C", "3M"), 2)):
+                with bench.folder() as folder:
+                    server.sent = 0
+                    found = bench.run(server, "split", *words, "--threads", threads, "-o", folder + "/{i}.csv",
+                                      "s3://bucket/many.csv")
+                    check(found[0] == 0, "split: %s" % (found,))
+                    joined = b"".join(piece.split(b"\n", 1)[1] for piece in pieces_in(folder).values())
+                    check(joined == data.split(b"\n", 1)[1], "the pieces are not the file")
+                    check(server.sent < len(data) * (times + 0.3), "%s: %d bytes were received" % (words, server.sent))
         server.sent = 0
         found = bench.run(server, "offsets", "-n", "3", "s3://bucket/many.csv")
         check(found[1] == bench.run(server, "offsets", "-n", "3", path)[1], "offsets: %s" % (found,))
