@@ -18,6 +18,15 @@ bool is_cut_on_arrival(const Arguments& arguments) {
     return arguments.verb == Verb::kSplit && !needs_whole_input(arguments.policy);
 }
 
+// Whether an index would save the verb any reading.
+bool may_help(const Arguments& arguments, const Input& input) {
+    if (input.is_stream()) return !is_cut_on_arrival(arguments);
+    // To look for the index of an object takes a request. This much of the object is there as soon.
+    constexpr std::uint64_t kLeastObject = std::uint64_t{16} << 20;
+    if (input.remote() != nullptr && input.identity().size < kLeastObject) return false;
+    return arguments.verb != Verb::kScan && arguments.plan.empty();  // which read ranges without looking for records
+}
+
 }  // namespace
 
 std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& opened) {
@@ -31,13 +40,7 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
             formatted("{}: --index require needs a plain or gzip regular file", display_name(context.path)));
     }
     if (!input.is_stream() && input.blob().size() == 0) return nullptr;  // there is nothing to scan
-    // To look for an index takes a request. This much is as soon there as its answer.
-    constexpr std::uint64_t kLeastObject = std::uint64_t{16} << 20;
-    if (input.remote() != nullptr && input.identity().size < kLeastObject && !is_required) return nullptr;
-    const bool reads_ranges = arguments.verb == Verb::kScan || !arguments.plan.empty();  // without looking for records
-    if (!input.is_stream() && reads_ranges && !is_required) return nullptr;
-    const bool stays_stream = input.is_stream() && is_cut_on_arrival(arguments);
-    if (stays_stream && !is_required) return nullptr;
+    if (!is_required && !may_help(arguments, input)) return nullptr;
     const std::string path = index_path(context.path);
     std::string fault;
     try {
@@ -46,7 +49,7 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
             throw std::runtime_error(formatted("{} has no index; make one with: cleave index {}",
                                                display_name(context.path), shell_word(context.path)));
         }
-        if (index && input.is_stream() && !stays_stream) {
+        if (index && input.is_stream() && !is_cut_on_arrival(arguments)) {
             read_by_index(input, index);
             opened.bar.resize(input.blob().size());
         }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cleave/error.h"
 #include "cleave/index_file.h"
@@ -60,6 +61,26 @@ Permissions permissions_of_key(const Arguments& arguments) {
     return permissions;
 }
 
+// The report, what it lists, and the input.
+Permissions permissions_of_verify(const Arguments& arguments, Permissions permissions) {
+    const std::string& report = arguments.inputs.front();
+    if (!is_store_url(report))
+        permissions.read.push_back(leads_to_stream(report) ? "." : nearest_directory(std::string(folder_of(report))));
+    permissions.read.push_back(arguments.reported_input);
+    permissions.write.clear();
+    return permissions;
+}
+
+// The indexes of the inputs.
+void permit_indexes(Permissions& permissions, const Arguments& arguments) {
+    for (const std::string& input : arguments.inputs) {
+        if (is_store_url(input)) continue;
+        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
+        if (arguments.verb == Verb::kIndex)
+            permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
+    }
+}
+
 // What resolving a server's name and checking its certificate read. Debian's files of certificates are links to others.
 void permit_connections(Permissions& permissions) {
     const char* const bundle = std::getenv("AWS_CA_BUNDLE");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
@@ -78,20 +99,8 @@ Permissions permissions_of(const Arguments& arguments, const Stores& stores) {
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
-    if (arguments.verb == Verb::kVerify) {
-        const std::string& report = arguments.inputs.front();
-        if (!is_store_url(report))
-            permissions.read.push_back(leads_to_stream(report) ? "."
-                                                               : nearest_directory(std::string(folder_of(report))));
-        permissions.read.push_back(arguments.reported_input);
-        permissions.write.clear();
-        return permissions;
-    }
-    for (const std::string& input : arguments.inputs) {
-        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
-        if (arguments.verb == Verb::kIndex && !is_store_url(input))
-            permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
-    }
+    if (arguments.verb == Verb::kVerify) return permissions_of_verify(arguments, std::move(permissions));
+    permit_indexes(permissions, arguments);
     if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
