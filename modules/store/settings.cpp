@@ -14,7 +14,11 @@
 namespace cleave::store {
 namespace {
 
-using Profile = std::map<std::string, std::string>;
+struct Profile {
+    std::map<std::string, std::string> settings;
+    bool is_there = false;
+    bool has_keys = false;  // in the file of credentials
+};
 
 [[noreturn]] void throw_invalid(const std::string& message) { throw Failure(CLEAVE_STORE_INVALID, message); }
 
@@ -36,7 +40,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// Adds the settings of one section of an INI file; those that are there already stay. Indented lines belong to the
+// Adds the settings of one section of an INI file; those that are already there stay. Indented lines belong to the
 // setting before them, of which none is needed here.
 void read_section(const std::string& path, std::string_view section, Profile& profile) {
     std::ifstream file(path);
@@ -46,32 +50,61 @@ void read_section(const std::string& path, std::string_view section, Profile& pr
         if (text.empty() || text.front() == '#' || text.front() == ';') continue;
         if (text.front() == '[') {
             is_inside = text.back() == ']' && trimmed(text.substr(1, text.size() - 2)) == section;
+            profile.is_there = profile.is_there || is_inside;
             continue;
         }
         const std::size_t equals = text.find('=');
         if (!is_inside || line.front() == ' ' || line.front() == '\t' || equals == std::string_view::npos) continue;
-        profile.try_emplace(std::string(trimmed(text.substr(0, equals))), trimmed(text.substr(equals + 1)));
+        profile.settings.try_emplace(std::string(trimmed(text.substr(0, equals))), trimmed(text.substr(equals + 1)));
     }
+}
+
+std::string profile_name() {
+    return first_of({environment("AWS_PROFILE"), environment("AWS_DEFAULT_PROFILE"), "default"});
 }
 
 Profile read_profile() {
     const std::string home = environment("HOME");
-    const std::string name = first_of({environment("AWS_PROFILE"), environment("AWS_DEFAULT_PROFILE"), "default"});
+    const std::string name = profile_name();
     Profile profile;
     read_section(first_of({environment("AWS_SHARED_CREDENTIALS_FILE"), home + "/.aws/credentials"}), name, profile);
+    profile.has_keys = profile.settings.contains("aws_access_key_id");
     const std::string config = first_of({environment("AWS_CONFIG_FILE"), home + "/.aws/config"});
     read_section(config, name == "default" ? name : "profile " + name, profile);
     return profile;
 }
 
-Credentials credentials_of(Profile& profile) {
+[[noreturn]] void throw_unresolved(const std::string& setting) {
+    throw_invalid(setting + " is not resolved; set the variables that " +
+                  "\"aws configure export-credentials --format env\" prints");
+}
+
+// Roles, single sign-on and programs give other credentials than the keys that may be there, too. The order is that of
+// the AWS tools.
+void refuse_others(const Profile& profile) {
+    const auto refuse = [&](std::initializer_list<const char*> names) {
+        for (const char* const name : names) {
+            if (profile.settings.contains(name)) throw_unresolved("the profile's " + std::string(name));
+        }
+    };
+    if (!environment("AWS_WEB_IDENTITY_TOKEN_FILE").empty()) throw_unresolved("AWS_WEB_IDENTITY_TOKEN_FILE");
+    refuse({"role_arn", "web_identity_token_file", "sso_account_id", "sso_role_name"});
+    if (!profile.has_keys) refuse({"login_session", "credential_process"});
+    if (!profile.settings.contains("aws_access_key_id")) refuse({"sso_session", "sso_start_url"});
+}
+
+// `is_amazons`: the store has the interface of Amazon's, and not just its signatures, so roles may be meant for it.
+Credentials credentials_of(Profile& profile, bool is_amazons) {
     Credentials own{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
                     environment("AWS_SESSION_TOKEN")};
     if (own.key_id.empty() != own.secret.empty()) {
         throw_invalid("only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set");
     }
     if (!own.is_empty()) return own;
-    Credentials found{profile["aws_access_key_id"], profile["aws_secret_access_key"], profile["aws_session_token"]};
+    if (!profile.is_there && profile_name() != "default") throw_invalid("there is no profile of the name AWS_PROFILE");
+    if (is_amazons) refuse_others(profile);
+    auto& settings = profile.settings;
+    Credentials found{settings["aws_access_key_id"], settings["aws_secret_access_key"], settings["aws_session_token"]};
     if (found.key_id.empty() != found.secret.empty()) throw_invalid("the profile has only half of its credentials");
     return found;
 }
@@ -160,11 +193,11 @@ Settings settings_for(const Location& location) {
         return settings;
     }
     Profile profile = read_profile();
-    settings.credentials = credentials_of(profile);
-    const std::string endpoint =
-        first_of({environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"), profile["endpoint_url"]});
-    settings.region = first_of({environment("AWS_REGION"), environment("AWS_DEFAULT_REGION"), profile["region"],
-                                location.scheme == "gs" ? "auto" : "us-east-1"});
+    settings.credentials = credentials_of(profile, location.scheme == "s3");
+    const std::string endpoint = first_of(
+        {environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"), profile.settings["endpoint_url"]});
+    settings.region = first_of({environment("AWS_REGION"), environment("AWS_DEFAULT_REGION"),
+                                profile.settings["region"], location.scheme == "gs" ? "auto" : "us-east-1"});
     const std::string in_path = '/' + percent_encoded(location.bucket, false);
     if (!endpoint.empty() || location.scheme == "gs") {
         set_endpoint(settings, endpoint.empty() ? "https://storage.googleapis.com" : endpoint);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "failure.h"
@@ -106,6 +108,59 @@ TEST_F(SettingsTest, Files) {
     EXPECT_EQ(of("s3://bucket/key").credentials.key_id, "X");
     set("AWS_PROFILE", "none");
     EXPECT_EQ(of("https://host/x").credentials.key_id, "");
+}
+
+// The order is that of botocore's create_credential_resolver().
+TEST_F(SettingsTest, OtherWaysToCredentials) {
+    const auto refusal_of = [](const std::string& url) -> std::string {
+        try {
+            of(url);
+            return "";
+        } catch (const Failure& failure) {
+            EXPECT_EQ(failure.result(), CLEAVE_STORE_INVALID);
+            return failure.what();
+        }
+    };
+    const std::string keys = "[default]\naws_access_key_id=A\naws_secret_access_key=B\n";
+    // With which keys in the same profile the setting counts: in none of the files, in that of credentials, in config.
+    const std::map<std::string, std::array<bool, 3>> counts{{"role_arn", {true, true, true}},
+                                                            {"web_identity_token_file", {true, true, true}},
+                                                            {"sso_account_id", {true, true, true}},
+                                                            {"sso_role_name", {true, true, true}},
+                                                            {"credential_process", {true, false, true}},
+                                                            {"login_session", {true, false, true}},
+                                                            {"sso_session", {true, false, false}},
+                                                            {"sso_start_url", {true, false, false}}};
+    for (const auto& [name, is_counted] : counts) {
+        const std::string setting = name + " = secret\n";
+        for (std::size_t file = 0; file < 3; ++file) {
+            write("credentials", file == 1 ? keys : "");
+            write("config", (file == 2 ? keys : "[default]\n") + setting);
+            const bool is_refused = is_counted[file];
+            const std::string refusal = refusal_of("s3://bucket/key");
+            EXPECT_EQ(!refusal.empty(), is_refused) << name << " " << file;
+            EXPECT_EQ(refusal.find(name) != std::string::npos, is_refused) << refusal;
+            EXPECT_EQ(refusal.find("export-credentials") != std::string::npos, is_refused) << refusal;
+            EXPECT_EQ(refusal.find("secret"), std::string::npos) << refusal;
+            EXPECT_EQ(refusal_of("gs://bucket/key") + refusal_of("https://host/file"), "");
+        }
+        set("AWS_ACCESS_KEY_ID", "X");
+        set("AWS_SECRET_ACCESS_KEY", "Y");
+        EXPECT_EQ(of("s3://bucket/key").credentials.key_id, "X");
+        ::unsetenv("AWS_ACCESS_KEY_ID");
+        ::unsetenv("AWS_SECRET_ACCESS_KEY");
+    }
+    write("config", "");
+    write("credentials", keys);
+    EXPECT_EQ(refusal_of("s3://bucket/key"), "");
+    set("AWS_WEB_IDENTITY_TOKEN_FILE", "/secret");
+    EXPECT_NE(refusal_of("s3://bucket/key").find("AWS_WEB_IDENTITY_TOKEN_FILE"), std::string::npos);
+    EXPECT_EQ(refusal_of("gs://bucket/key"), "");
+    ::unsetenv("AWS_WEB_IDENTITY_TOKEN_FILE");
+    set("AWS_PROFILE", "none");
+    EXPECT_NE(refusal_of("s3://bucket/key").find("AWS_PROFILE"), std::string::npos);
+    set("AWS_PROFILE", "default");
+    EXPECT_EQ(refusal_of("s3://bucket/key"), "");
 }
 
 }  // namespace
