@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/json.h"
+
 namespace cleave::store {
 namespace {
 
@@ -48,6 +50,32 @@ std::string url_decoded(std::string_view text) {
         }
     }
     return plain;
+}
+
+// "2026-11-28T08:00:00Z"; fractions of a second are ignored.
+std::optional<std::time_t> utc_time(std::string_view text) {
+    constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
+    if (text.size() <= kForm.size() || !text.ends_with('Z')) return std::nullopt;
+    const std::string_view fraction = text.substr(kForm.size(), text.size() - kForm.size() - 1);
+    if (!fraction.empty() && (!fraction.starts_with('.') || !number(fraction.substr(1)))) return std::nullopt;
+    std::array<int, 6> values{};
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < kForm.size(); ++i) {
+        if (kForm[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != kForm[i]) return std::nullopt;
+        if (kForm[i] != 'd') {
+            ++at;
+        } else {
+            values[at] = values[at] * 10 + (text[i] - '0');
+        }
+    }
+    std::tm parts{};
+    parts.tm_year = values[0] - 1900;
+    parts.tm_mon = values[1] - 1;
+    parts.tm_mday = values[2];
+    parts.tm_hour = values[3];
+    parts.tm_min = values[4];
+    parts.tm_sec = values[5];
+    return ::timegm(&parts);
 }
 
 }  // namespace
@@ -150,6 +178,33 @@ UploadList upload_list(std::string_view xml) {
         xml.remove_prefix(static_cast<std::size_t>(upload->data() - xml.data()) + upload->size());
     }
     return list;
+}
+
+std::optional<Issued> issued_credentials(std::string_view json) {
+    const std::optional<Json> answer = parse_json(json);
+    if (!answer) return std::nullopt;
+    // Nothing if there is a member of the name that is not a string.
+    const auto text_of = [&](std::string_view name) -> std::optional<std::string> {
+        const Json* const member = answer->find(name);
+        if (member == nullptr || *member == Json(nullptr)) return "";
+        return member->string() == nullptr ? std::nullopt : std::optional(*member->string());
+    };
+    const auto code = text_of("Code");
+    const auto key_id = text_of("AccessKeyId");
+    const auto secret = text_of("SecretAccessKey");
+    const auto token = text_of("Token");
+    const auto expiration = text_of("Expiration");
+    if (!code || !key_id || !secret || !token || !expiration) return std::nullopt;
+    if ((!code->empty() && *code != "Success") || !is_header_value(*key_id) || !is_header_value(*secret) ||
+        !(token->empty() || is_header_value(*token))) {
+        return std::nullopt;
+    }
+    Issued issued{{*key_id, *secret, *token}, utc_time(*expiration)};
+    return issued.expires || expiration->empty() ? std::optional(std::move(issued)) : std::nullopt;
+}
+
+bool is_header_value(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 }  // namespace cleave::store

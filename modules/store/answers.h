@@ -1,8 +1,9 @@
-// What servers answer: headers, and the little XML of S3's answers. Whatever a server sends, nothing here fails, and
-// what is missing or is not closed is not there.
+// What servers answer: headers, the little XML of S3's answers, and the JSON of credentials. Whatever a server sends,
+// nothing here fails, and what is missing or is not closed is not there.
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,5 +58,16 @@ struct UploadList {
     std::string next_id;
 };
 UploadList upload_list(std::string_view xml);
+
+// Credentials for a while.
+struct Issued {
+    Credentials credentials;
+    std::optional<std::time_t> expires;  // nothing: never
+};
+// Nothing if the JSON has none, or has any that could not be sent in a header.
+std::optional<Issued> issued_credentials(std::string_view json);
+
+// Whether a header can have this value: printable ASCII, and at least one character.
+bool is_header_value(std::string_view text);
 
 }  // namespace cleave::store

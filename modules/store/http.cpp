@@ -228,6 +228,8 @@ void set_request(CURL* curl, Transfer& transfer) {
     set(curl, CURLOPT_XFERINFOFUNCTION, watch);
     set(curl, CURLOPT_XFERINFODATA, static_cast<void*>(&transfer));
     set(curl, CURLOPT_LOW_SPEED_TIME, static_cast<Number>(exchange.stall_s));
+    set(curl, CURLOPT_TIMEOUT, static_cast<Number>(exchange.limit_s));
+    if (exchange.is_direct) set(curl, CURLOPT_PROXY, "");
     set(curl, CURLOPT_FRESH_CONNECT, exchange.is_once ? 1L : 0L);
     if (request.method == "HEAD") set(curl, CURLOPT_NOBODY, 1L);
     if (request.method == "PUT" || request.method == "POST") {

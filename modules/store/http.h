@@ -35,6 +35,8 @@ struct Exchange {
     std::span<const std::uint8_t> body;  // of PUT and POST; stays where it is until the answer is there
     bool follows = false;                // redirections
     int stall_s = 20;                    // for how long no byte may go either way
+    int limit_s = 0;                     // for how long it may take in all; 0: for as long as bytes go
+    bool is_direct = false;              // not through a proxy, whatever the environment says
     // libcurl sends a request again by itself if a connection that it had kept breaks. This one goes out once, over a
     // connection of its own, and is given a while to end when it is cancelled.
     bool is_once = false;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <vector>
 
 #include "failure.h"
 #include "store.h"
@@ -50,7 +51,7 @@ cleave_store_result open_store(const char* url, void** store, cleave_store_call*
 void close_store(void* store) { delete static_cast<Store*>(store); }
 
 size_t ports_of(const void* store, uint16_t* into) {
-    const auto& ports = static_cast<const Store*>(store)->settings().ports;
+    const std::vector<std::uint16_t> ports = static_cast<const Store*>(store)->ports();
     std::copy_n(ports.begin(), ports.size(), into);
     return ports.size();
 }

@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -120,11 +122,20 @@ std::uint16_t port_of(const std::string& host, const std::string& scheme) {
     return port;
 }
 
+// The host of "host:port" or "[host]:port".
+std::string_view name_of(std::string_view host) {
+    return host.starts_with('[') ? host.substr(1, host.find(']') - 1) : host.substr(0, host.find(':'));
+}
+
 bool is_host(std::string_view host) {
     const auto is_allowed = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                std::string_view(".-_:[]").find(c) != std::string_view::npos;
     };
+    if (host.starts_with('[')) {
+        const std::size_t end = host.find(']');
+        if (end == std::string_view::npos || (end + 1 < host.size() && host[end + 1] != ':')) return false;
+    }
     return !host.empty() && std::ranges::all_of(host, is_allowed);
 }
 
@@ -142,22 +153,96 @@ void add_ports(Settings& settings) {
     settings.ports.push_back(host.find(':') == std::string::npos ? kProxyPort : port_of(host, settings.scheme));
 }
 
-// Splits "https://host:port/prefix".
-void set_endpoint(Settings& settings, const std::string& url) {
+struct Endpoint {
+    std::string scheme;
+    std::string host;  // with the port
+    std::string path;  // with the query
+};
+
+// Splits "https://host:port/path". `what` gave the URL.
+Endpoint split(const std::string& url, const std::string& what) {
     const std::size_t colon = url.find("://");
-    settings.scheme = url.substr(0, colon);
-    if (colon == std::string::npos || (settings.scheme != "https" && settings.scheme != "http")) {
-        throw_invalid("the endpoint is not a URL that begins with https:// or http://");
+    Endpoint endpoint{url.substr(0, colon), {}, {}};
+    if (colon == std::string::npos || (endpoint.scheme != "https" && endpoint.scheme != "http")) {
+        throw_invalid(what + " is not a URL that begins with https:// or http://");
     }
     const std::string rest = url.substr(colon + 3);
     const std::size_t slash = std::min(rest.find('/'), rest.size());
-    settings.host = rest.substr(0, slash);
-    if (!is_host(settings.host)) throw_invalid("the endpoint is not the URL of a server");
-    std::string prefix = rest.substr(slash);
+    endpoint.host = rest.substr(0, slash);
+    if (!is_host(endpoint.host)) throw_invalid(what + " is not the URL of a server");
+    endpoint.path = rest.substr(slash);
+    return endpoint;
+}
+
+void set_endpoint(Settings& settings, const std::string& url) {
+    auto [scheme, host, prefix] = split(url, "the endpoint");
+    settings.scheme = scheme;
+    settings.host = host;
     while (prefix.ends_with('/')) prefix.pop_back();
     settings.prefix = percent_encoded(prefix, true);
     settings.server = settings.scheme + "://" + settings.host + settings.prefix;
     add_ports(settings);
+}
+
+// Whether the credentials may come from this host without encryption: this machine, and addresses that lead to no
+// other.
+bool is_near(std::string_view host) {
+    const std::string name(name_of(host));
+    if (name == "localhost") return true;
+    std::array<std::uint8_t, 4> four{};
+    if (::inet_pton(AF_INET, name.c_str(), four.data()) == 1) {
+        return four[0] == 127 || name == "169.254.170.2" || name == "169.254.170.23";
+    }
+    std::array<std::uint8_t, 16> six{};
+    std::array<std::uint8_t, 16> near{};
+    if (::inet_pton(AF_INET6, name.c_str(), six.data()) != 1) return false;
+    for (const char* const address : {"::1", "fd00:ec2::23"}) {
+        if (::inet_pton(AF_INET6, address, near.data()) == 1 && six == near) return true;
+    }
+    return false;
+}
+
+bool is_printable(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+Metadata metadata_at(const std::string& url, const std::string& what) {
+    auto [scheme, host, path] = split(url, what);
+    path = path.substr(0, path.find('#'));
+    if (!is_printable(path)) throw_invalid(what + " is not a URL");
+    return {false, scheme, host, port_of(host, scheme), path, {}, {}};
+}
+
+// Whether the container or the instance is to be asked. A container's platform sets the variables for this very
+// process.
+std::optional<Metadata> metadata() {
+    const std::string relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const std::string full = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    if (!relative.empty() || !full.empty()) {
+        if (!relative.empty() && !relative.starts_with('/')) {
+            throw_invalid("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with /");
+        }
+        Metadata container =
+            relative.empty() ? metadata_at(full, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+                             : metadata_at("http://169.254.170.2" + relative, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+        if (container.scheme == "http" && !is_near(container.host)) {
+            throw_invalid(
+                "AWS_CONTAINER_CREDENTIALS_FULL_URI must begin with https:// unless it leads to this machine or"
+                " to 169.254.170.2, 169.254.170.23 or [fd00:ec2::23]");
+        }
+        container.token_file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+        if (container.token_file.empty()) container.token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+        return container;
+    }
+    std::string disabled = environment("AWS_EC2_METADATA_DISABLED");
+    std::ranges::transform(disabled, disabled.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (disabled != "false") return std::nullopt;
+    constexpr const char* kEndpoint = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
+    Metadata instance = metadata_at(first_of({environment(kEndpoint), "http://169.254.169.254"}), kEndpoint);
+    instance.is_instance = true;
+    while (instance.path.ends_with('/')) instance.path.pop_back();
+    return instance;
 }
 
 }  // namespace
@@ -193,7 +278,9 @@ Settings settings_for(const Location& location) {
         return settings;
     }
     Profile profile = read_profile();
-    settings.credentials = credentials_of(profile, location.scheme == "s3");
+    const bool is_amazons = location.scheme == "s3";
+    settings.credentials = credentials_of(profile, is_amazons);
+    if (settings.credentials.is_empty() && is_amazons) settings.metadata = metadata();
     const std::string endpoint = first_of(
         {environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"), profile.settings["endpoint_url"]});
     settings.region = first_of({environment("AWS_REGION"), environment("AWS_DEFAULT_REGION"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,19 @@ struct Location {
 // password. The message does not contain the URL.
 Location parse_location(const std::string& url);
 
+// The service that a container's platform or an instance of EC2 has for the credentials of its programs.
+struct Metadata {
+    bool is_instance = false;
+    std::string scheme;  // "https" or "http"
+    std::string host;    // with the port, if it is not the scheme's own
+    std::uint16_t port = 0;
+    std::string path;        // encoded; of a container's credentials, with the query; of an instance, before all paths
+    std::string token;       // what a container has to send as "authorization"; may be empty
+    std::string token_file;  // the file that contains it; may be empty
+
+    bool operator==(const Metadata&) const = default;
+};
+
 struct Settings {
     std::string scheme;                // "https" or "http"
     std::string host;                  // with the port, if it is not the scheme's own
@@ -29,13 +43,16 @@ struct Settings {
     std::vector<std::uint16_t> ports;  // of the server and, if the environment names one, of the proxy
     std::string certificates;          // of AWS_CA_BUNDLE
     std::string region;
-    Credentials credentials;  // empty: requests are not signed
+    Credentials credentials;  // empty: those of the metadata; without either, requests are not signed
+    std::optional<Metadata> metadata;
 };
 
 // Reads, in this order, AWS_ACCESS_KEY_ID and its like, and the profile AWS_PROFILE or "default" of ~/.aws/credentials
-// and ~/.aws/config, or of the files that AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name. The endpoint is that of
-// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile, the region that of AWS_REGION, AWS_DEFAULT_REGION or the
-// profile. Throws Failure for settings that contradict each other, without their values.
+// and ~/.aws/config, or of the files that AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name. Without keys in either,
+// and only for s3://, it looks whether AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or ..._FULL_URI is set, or
+// AWS_EC2_METADATA_DISABLED is "false". The endpoint is that of AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile,
+// the region that of AWS_REGION, AWS_DEFAULT_REGION or the profile. Throws Failure for settings that contradict each
+// other or are for credentials of other kinds, without their values.
 Settings settings_for(const Location& location);
 
 }  // namespace cleave::store

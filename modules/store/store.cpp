@@ -62,6 +62,16 @@ bool is_passing(const Response& response) {
            (response.status < 300 && std::ranges::find(kInSuccess, response.code) != kInSuccess.end());
 }
 
+bool is_expired(const Response& response) {
+    return response.code == "ExpiredToken" || response.code == "TokenRefreshRequired";
+}
+
+// The answer to HEAD has no body that would say so.
+bool may_be_expired(const Exchange& exchange, const Response& response) {
+    return is_expired(response) || (exchange.request.method == "HEAD" && response.status == 400 &&
+                                    header(response, "x-amz-bucket-region").empty());
+}
+
 [[noreturn]] void throw_no_ranges() {
     throw Failure(CLEAVE_STORE_UNSUPPORTED, "the server does not send ranges of this file; download it first");
 }
@@ -69,10 +79,23 @@ bool is_passing(const Response& response) {
 }  // namespace
 
 Store::Store(const Location& location, cleave_store_call& call)
-    : location_(location), settings_(settings_for(location)), http_(settings_.certificates), region_(settings_.region) {
+    : location_(location),
+      settings_(settings_for(location)),
+      http_(settings_.certificates),
+      credentials_(settings_, http_),
+      region_(settings_.region) {
     throw_if_cancelled(call);
     if (settings_.ports.size() == 1) resolve(settings_.host);
+    credentials_.current(now(), call);  // fails if there are none where they should be
 }
+
+std::vector<std::uint16_t> Store::ports() const {
+    std::vector<std::uint16_t> ports = settings_.ports;
+    if (settings_.metadata) ports.push_back(settings_.metadata->port);
+    return ports;
+}
+
+std::time_t Store::now() const { return std::time(nullptr) + skew_s_; }
 
 std::string Store::region() {
     const std::scoped_lock lock(mutex_);
@@ -91,16 +114,18 @@ Exchange Store::exchange_of(std::string method, const std::string& path) const {
 }
 
 Response Store::attempt(Exchange exchange, cleave_store_call& call) {
-    if (!settings_.credentials.is_empty()) {
-        sign(exchange.request, settings_.credentials, region(), std::time(nullptr) + skew_s_);
-    }
+    const Credentials credentials = credentials_.current(now(), call);
+    if (!credentials.is_empty()) sign(exchange.request, credentials, region(), now());
     Response response = http_.send(exchange, call);
     const bool is_success = response.status >= 200 && response.status < 300;
     // Servers begin to answer before they have finished, so an answer of success may name an error.
     if (is_success && !is_error(response.body)) return response;
     response.code = element(response.body, "Code");
-    if (!exchange.also || !exchange.also(response)) refuse(response);
-    return response;
+    if (exchange.also && exchange.also(response)) return response;
+    if (may_be_expired(exchange, response) && credentials_.expire(credentials)) {
+        throw Transient("the credentials have expired", 0, false);
+    }
+    refuse(response);
 }
 
 Response Store::perform(const std::function<Exchange()>& make, cleave_store_call& call,
@@ -141,7 +166,7 @@ void Store::refuse(const Response& response) {
         if (there > 0 && std::abs(skew_s_.exchange(skew) - skew) > 60) throw Transient(status, 0, false);
         throw Failure(CLEAVE_STORE_DENIED, "this machine's clock differs too much from the server's");
     }
-    if (code == "ExpiredToken" || code == "TokenRefreshRequired") {
+    if (is_expired(response)) {
         throw Failure(CLEAVE_STORE_DENIED, "the credentials have expired");
     }
     if (is_passing(response)) {
@@ -158,9 +183,10 @@ void Store::refuse(const Response& response) {
         case 412: throw Failure(CLEAVE_STORE_CHANGED, "the object has changed");
         case 401:
         case 403:
-            throw Failure(CLEAVE_STORE_DENIED, settings_.credentials.is_empty() && location_.is_bucket()
-                                                   ? status + "; there are no credentials"
-                                                   : status);
+            throw Failure(CLEAVE_STORE_DENIED,
+                          settings_.credentials.is_empty() && !settings_.metadata && location_.is_bucket()
+                              ? status + "; there are no credentials"
+                              : status);
         default: throw Failure(CLEAVE_STORE_FAILED, status);
     }
 }

@@ -11,7 +11,9 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "credentials.h"
 #include "http.h"
 #include "settings.h"
 #include "store/store_module.h"
@@ -29,6 +31,8 @@ public:
 
     const Location& location() const noexcept { return location_; }
     const Settings& settings() const noexcept { return settings_; }
+    // Where connections lead: at most CLEAVE_STORE_PORTS.
+    std::vector<std::uint16_t> ports() const;
 
     // The path of a URL of this store, as it is sent.
     std::string path_of(const std::string& url) const;
@@ -49,11 +53,13 @@ public:
 
 private:
     [[noreturn]] void refuse(const Response& response);
+    std::time_t now() const;
     std::string region();
 
     const Location location_;
     const Settings settings_;
     Http http_;
+    CredentialSource credentials_;
     std::atomic<std::int64_t> skew_s_ = 0;  // what is added to this machine's time
     std::mutex mutex_;
     std::string region_;  // under mutex_

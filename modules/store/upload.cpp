@@ -127,7 +127,8 @@ std::string source_of(const Object& object) {
 // Whether one server has both stores and, as it is asked once, lets the same user into both.
 bool are_of_one_server(const Store& one, const Store& other) {
     return one.location().scheme == other.location().scheme && one.settings().server == other.settings().server &&
-           one.settings().credentials == other.settings().credentials;
+           one.settings().credentials == other.settings().credentials &&
+           one.settings().metadata == other.settings().metadata;
 }
 
 }  // namespace

@@ -85,6 +85,12 @@ void permit_indexes(Permissions& permissions, const Arguments& arguments) {
 void permit_connections(Permissions& permissions) {
     const char* const bundle = std::getenv("AWS_CA_BUNDLE");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
     if (bundle != nullptr) permissions.read.emplace_back(bundle);
+    // A new token comes in a new file of that name, so the folder is permitted, too.
+    const char* const token = std::getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");  // NOLINT(concurrency-mt-unsafe)
+    if (token != nullptr && *token != 0) {
+        const std::string folder(folder_of(token));
+        permissions.read.insert(permissions.read.end(), {token, folder.empty() ? "." : folder});
+    }
     permissions.read.insert(
         permissions.read.end(),
         {"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",

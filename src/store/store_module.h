@@ -17,7 +17,7 @@ extern "C" {
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,modernize-*,readability-identifier-naming): it is C
 #define CLEAVE_STORE_VERSION 1u
-#define CLEAVE_STORE_PORTS 2
+#define CLEAVE_STORE_PORTS 3
 
 /* How a call ended. */
 typedef int32_t cleave_store_result;
@@ -55,13 +55,15 @@ typedef struct cleave_store_module {
     uint32_t struct_size;       /* sizeof(cleave_store_module) */
 
     /* Finds the settings and the credentials for the URLs, of which all have to be in one place: scheme, server and
-     * bucket of the first. Reads the environment and the files of the AWS tools; resolves the server's name once, so
-     * that what that needs is loaded. */
+     * bucket of the first. Reads the environment and the files of the AWS tools; asks for the credentials once, if they
+     * come from metadata; and resolves the server's name once, so that what that needs is loaded. Later, it may read
+     * the file that AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE names, or one that has replaced it. */
     cleave_store_result (*open)(const char* url, void** store, cleave_store_call* call);
     void (*close)(void* store);
 
     /* Writes the ports that the store's connections lead to, of which there are at most CLEAVE_STORE_PORTS: the
-     * server's and, if the environment names one, the proxy's. Returns how many there are. */
+     * server's and, if the environment names them, the proxy's and that of the metadata which gives the credentials.
+     * Returns how many there are. */
     size_t (*ports)(const void* store, uint16_t* into);
 
     /* Finds an object. Its ranges are read only as long as it stays the same. */

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 namespace cleave::store {
 namespace {
 
@@ -128,6 +131,49 @@ TEST(Answers, Numbers) {
     EXPECT_EQ(number("18446744073709551615"), UINT64_MAX);
     for (const char* const text : {"", "-1", "+1", " 1", "1 ", "18446744073709551616", "0x1"}) {
         EXPECT_EQ(number(text), std::nullopt) << text;
+    }
+}
+
+// An answer of metadata, with one of its members replaced.
+std::string credentials_with(const std::string& name, const std::string& value) {
+    std::map<std::string, std::string> members{{"Code", "\"Success\""},
+                                               {"AccessKeyId", "\"AKID\""},
+                                               {"SecretAccessKey", "\"a+/=\""},
+                                               {"Token", "\"t\""},
+                                               {"Expiration", "\"1970-01-02T00:00:01Z\""}};
+    members[name] = value;
+    std::string json;
+    for (const auto& [key, text] : members) {
+        if (!text.empty()) json.append(json.empty() ? "{" : ",").append("\"" + key + "\":").append(text);
+    }
+    return json + "}";
+}
+
+TEST(Answers, Credentials) {
+    const std::string whole = credentials_with("Type", "{\"x\":[1]}");
+    const auto issued = issued_credentials(whole);
+    ASSERT_TRUE(issued);
+    EXPECT_EQ(issued->credentials, (Credentials{"AKID", "a+/=", "t"}));
+    EXPECT_EQ(issued->expires, 86401);
+    for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(issued_credentials(whole.substr(0, size)));
+    for (const char* const json : {"null", "[]", "\"AKID\"", "{}", "\xFF"})
+        EXPECT_FALSE(issued_credentials(json)) << json;
+    for (const char* const name : {"AccessKeyId", "SecretAccessKey"}) {
+        for (const char* const value : {"", "null", "\"\"", "1", "\"a\\r\\nx: y\"", "\"\\u00e4\"", "[]"}) {
+            EXPECT_FALSE(issued_credentials(credentials_with(name, value))) << name << " " << value;
+        }
+    }
+    EXPECT_FALSE(issued_credentials(credentials_with("Code", "\"Failed\"")));
+    EXPECT_FALSE(issued_credentials(credentials_with("Token", "\"a\\nb\"")));
+    EXPECT_EQ(issued_credentials(credentials_with("Token", ""))->credentials.session_token, "");
+    for (const char* const value : {"", "null"}) {
+        EXPECT_EQ(issued_credentials(credentials_with("Expiration", value))->expires, std::nullopt);
+    }
+    EXPECT_EQ(issued_credentials(credentials_with("Expiration", "\"2026-11-28T08:00:00.123Z\""))->expires, 1795852800);
+    for (const char* const value :
+         {"1", "\"2026-11-28\"", "\"2026-11-28T08:00:00\"", "\"2026-11-28 08:00:00Z\"", "\"2026-11-28T08:00:00.Z\"",
+          "\"2026-11-2xT08:00:00Z\"", "\"2026-11-28T08:00:00+01:00Z\""}) {
+        EXPECT_FALSE(issued_credentials(credentials_with("Expiration", value))) << value;
     }
 }
 

@@ -163,5 +163,57 @@ TEST_F(SettingsTest, OtherWaysToCredentials) {
     EXPECT_EQ(refusal_of("s3://bucket/key"), "");
 }
 
+TEST_F(SettingsTest, Metadata) {
+    const std::string url = "s3://bucket/key";
+    EXPECT_FALSE(of(url).metadata);
+    for (const char* const value : {"true", "0", "no"}) {
+        set("AWS_EC2_METADATA_DISABLED", value);
+        EXPECT_FALSE(of(url).metadata) << value;
+    }
+    set("AWS_EC2_METADATA_DISABLED", "False");
+    EXPECT_FALSE(of("gs://bucket/key").metadata || of("https://host/file").metadata);
+    Metadata instance{true, "http", "169.254.169.254", 80, "", "", ""};
+    EXPECT_EQ(of(url).metadata, instance);
+    set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://[fd00:ec2::254]:81/x/");
+    instance.host = "[fd00:ec2::254]:81";
+    instance.port = 81;
+    instance.path = "/x";
+    EXPECT_EQ(of(url).metadata, instance);
+    set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "169.254.169.254");
+    EXPECT_THROW(of(url), Failure);
+
+    set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "t");
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "https://host:8443/a?b=c#d");
+    Metadata container{false, "https", "host:8443", 8443, "/a?b=c", "t", ""};
+    EXPECT_EQ(of(url).metadata, container);
+    set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "/f");
+    set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/x");
+    container = {false, "http", "169.254.170.2", 80, "/v2/x", "", "/f"};
+    EXPECT_EQ(of(url).metadata, container);
+    for (const char* const path : {"@evil/x", ".evil/x", ":81/x", "/a b", "/a\nb"}) {
+        set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", path);
+        EXPECT_THROW(of(url), Failure) << path;
+    }
+    ::unsetenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    for (const char* const host : {"localhost", "127.0.0.1", "127.1.2.3:99", "[::1]", "[::1]:99", "169.254.170.2",
+                                   "169.254.170.23:80", "[fd00:ec2::23]", "[FD00:EC2:0::23]"}) {
+        set("AWS_CONTAINER_CREDENTIALS_FULL_URI", std::string("http://") + host + "/c");
+        EXPECT_EQ(of(url).metadata->host, host);
+    }
+    for (const char* const host :
+         {"host", "localhost.host", "127.0.0.1.host", "127.0.0.1@host", "host/127.0.0.1", "127.0.0.1?@host",
+          "127.0.0.1#@host", "127.1", "0.0.0.0", "10.0.0.1", "169.254.169.254", "169.254.170.3", "[::2]",
+          "[::ffff:127.0.0.1]", "[fd00:ec2::254]", "::1", "[::1", "[::1]host", ""}) {
+        set("AWS_CONTAINER_CREDENTIALS_FULL_URI", std::string("http://") + host + "/c");
+        EXPECT_THROW(of(url), Failure) << host;
+    }
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "file:///c");
+    EXPECT_THROW(of(url), Failure);
+    EXPECT_NO_THROW(of("gs://bucket/key"));
+    set("AWS_ACCESS_KEY_ID", "A");
+    set("AWS_SECRET_ACCESS_KEY", "B");
+    EXPECT_FALSE(of(url).metadata);
+}
+
 }  // namespace
 }  // namespace cleave::store

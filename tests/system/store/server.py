@@ -8,7 +8,8 @@ with the module: it checks signatures by the published rules, with Python's hmac
 Files can stand for objects: a pathlib.Path is read by mmap. Requests are counted, and so are the bytes of objects that
 went each way: `sent` to clients, `received` in parts, and `copied` from an object into a part. `request` has `number`
 (from 0), `method`, `key` ("bucket/key"), `query` and `range`. `uploads` are those that are neither completed nor
-aborted. `buckets` are those that are there without objects.
+aborted. `buckets` are those that are there without objects. `expired` are keys with which the server answers
+ExpiredToken.
 
 Faults of any request: "500", "503", "429", "expired", "reset" (before anything is done), "lost" (everything is done,
 but no answer comes), "silent", ("redirect", URL), "user" (a 404 that is not about the object). Of reading: "tag",
@@ -77,6 +78,7 @@ class Server(ThreadingHTTPServer):
         for name, data in (objects or {}).items():
             self.put(name, data)
         self.key, self.secret, self.token, self.region, self.least_part = key, secret, token, region, least_part
+        self.expired = set()
         self.lock = threading.Lock()
         self.fault = self.before = lambda request: None
         self.clock = lambda: datetime.datetime.now(datetime.timezone.utc)
@@ -174,6 +176,8 @@ class Handler(BaseHTTPRequestHandler):
         if not found:
             raise Refused(403, "AccessDenied")
         key, day, region, names, signature = found.groups()
+        if key in server.expired:
+            raise Refused(400, "ExpiredToken")
         if key != server.key:
             raise Refused(403, "InvalidAccessKeyId")
         if region != server.region:

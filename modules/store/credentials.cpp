@@ -1,0 +1,158 @@
+#include "credentials.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace cleave::store {
+namespace {
+
+constexpr std::time_t kEarly = 300;  // seconds
+constexpr std::time_t kExpiredAlready =
+    60;                            // for how long credentials are tried that seem to have expired when they come
+constexpr std::time_t kPause = 5;  // for how long all calls fail after one got no credentials
+constexpr int kLimit = 2;          // seconds for a request: metadata is near
+constexpr unsigned kAttempts = 3;
+constexpr const char* kTokenLife = "60";
+
+[[noreturn]] void throw_denied(const std::string& message) { throw Failure(CLEAVE_STORE_DENIED, message); }
+
+std::string token_in(const std::string& path) {
+    std::ifstream file(path);
+    std::string token{std::istreambuf_iterator<char>(file), {}};
+    while (token.ends_with('\n') || token.ends_with('\r')) token.pop_back();
+    if (token.empty()) throw_denied("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE has no token that can be read");
+    return token;
+}
+
+std::string answer_of(const Response& response) { return "it answers " + std::to_string(response.status); }
+
+}  // namespace
+
+Credentials CredentialSource::current(std::time_t now, cleave_store_call& call) {
+    if (!settings_.metadata) return settings_.credentials;
+    const std::unique_lock lock = locked(call);
+    if (now < due_) {
+        if (failure_) throw Failure(*failure_);
+        return issued_.credentials;
+    }
+    try {
+        Issued newer = fetch(call);
+        if (is_refused_ && newer.credentials == issued_.credentials) {
+            throw_denied("the credentials have expired, and the metadata has no newer ones");
+        }
+        issued_ = std::move(newer);
+        is_refused_ = false;
+        failure_.reset();
+    } catch (const Failure& failure) {
+        if (failure.result() == CLEAVE_STORE_CANCELLED) throw;
+        if (is_refused_ || issued_.credentials.is_empty() || expires() <= now) {
+            failure_ = failure;
+            due_ = now + kPause;
+            throw;
+        }
+    }
+    // By this machine's clock, which may be wrong: it is for the store to refuse what has expired.
+    const std::time_t left = expires() > now ? expires() - now : kExpiredAlready;
+    due_ = now + std::max(left - kEarly, left / 2);
+    return issued_.credentials;
+}
+
+std::time_t CredentialSource::expires() const {
+    return issued_.expires.value_or(std::numeric_limits<std::time_t>::max());
+}
+
+// Those who wait are asked whether they are cancelled.
+std::unique_lock<std::timed_mutex> CredentialSource::locked(cleave_store_call& call) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_for(std::chrono::milliseconds(100))) throw_if_cancelled(call);
+    return lock;
+}
+
+bool CredentialSource::expire(const Credentials& used) {
+    if (!settings_.metadata) return false;
+    const std::scoped_lock lock(mutex_);
+    if (used == issued_.credentials && !is_refused_) {
+        is_refused_ = true;
+        due_ = 0;
+    }
+    return true;
+}
+
+Issued CredentialSource::fetch(cleave_store_call& call) {
+    const bool is_instance = settings_.metadata->is_instance;
+    try {
+        auto issued = issued_credentials(is_instance ? ask_instance(call) : ask_container(call));
+        if (!issued) throw_denied("it answers something else");
+        return std::move(*issued);
+    } catch (const Failure& failure) {
+        if (failure.result() == CLEAVE_STORE_CANCELLED) throw;
+        throw_denied(std::string("no credentials from the metadata of the ") +
+                     (is_instance ? "instance: " : "container: ") + failure.what());
+    }
+}
+
+Exchange CredentialSource::exchange_of(std::string method, const std::string& path) const {
+    Exchange exchange;
+    exchange.scheme = settings_.metadata->scheme;
+    exchange.request.method = std::move(method);
+    exchange.request.host = settings_.metadata->host;
+    exchange.request.path = settings_.metadata->path + path;
+    exchange.limit_s = kLimit;
+    exchange.is_direct = true;
+    return exchange;
+}
+
+// Asks until there is an answer.
+Response CredentialSource::ask(const Exchange& exchange, cleave_store_call& call) {
+    for (unsigned number = 1;; ++number) {
+        try {
+            Response response = http_.send(exchange, call);
+            if (response.status == 429 || response.status >= 500) throw Transient(answer_of(response));
+            return response;
+        } catch (const Transient& error) {
+            if (number == kAttempts) throw_denied(error.what());
+            wait_before(number, 0, call);
+        }
+    }
+}
+
+std::string CredentialSource::ask_container(cleave_store_call& call) {
+    const Metadata& metadata = *settings_.metadata;
+    Exchange exchange = exchange_of("GET", "");
+    const std::string token = metadata.token_file.empty() ? metadata.token : token_in(metadata.token_file);
+    if (!token.empty()) {
+        if (!is_header_value(token)) throw_denied("the token for it has characters that cannot be sent");
+        exchange.request.headers["authorization"] = token;
+    }
+    const Response response = ask(exchange, call);
+    if (response.status != 200) throw_denied(answer_of(response));
+    return response.body;
+}
+
+std::string CredentialSource::ask_instance(cleave_store_call& call) {
+    Exchange exchange = exchange_of("PUT", "/latest/api/token");
+    exchange.request.headers["x-aws-ec2-metadata-token-ttl-seconds"] = kTokenLife;
+    const Response token = ask(exchange, call);
+    if (token.status != 200 || !is_header_value(token.body)) {
+        throw_denied(answer_of(token) + " to the request for a token (IMDSv2)");
+    }
+    const auto get = [&](const std::string& path) {
+        Exchange with_token = exchange_of("GET", path);
+        with_token.request.headers["x-aws-ec2-metadata-token"] = token.body;
+        return ask(with_token, call);
+    };
+    const std::string path = "/latest/meta-data/iam/security-credentials/";
+    const Response roles = get(path);
+    const std::string role = roles.body.substr(0, roles.body.find('\n'));
+    if (roles.status == 404 || (roles.status == 200 && role.empty())) throw_denied("the instance has no role");
+    if (roles.status != 200) throw_denied(answer_of(roles));
+    const Response credentials = get(path + percent_encoded(role, false));
+    if (credentials.status != 200) throw_denied(answer_of(credentials));
+    return credentials.body;
+}
+
+}  // namespace cleave::store

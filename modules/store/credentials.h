@@ -1,0 +1,52 @@
+// The credentials of a store: those of the settings, or those that the metadata of a container or an instance gives.
+//
+// What metadata gives expires. It is asked again when 5 minutes are left, or half of the time that the credentials had
+// left when it was last asked, if that is less; or when the store says that they have expired. If it then gives none,
+// those that have not expired are used for longer. An instance is asked by version 2 of its service only, which wants a
+// token with every other request.
+// (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)
+#pragma once
+
+#include <ctime>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "answers.h"
+#include "failure.h"
+#include "http.h"
+#include "settings.h"
+
+namespace cleave::store {
+
+// Any thread may use it; one asks for all. The settings and `http` outlive it.
+class CredentialSource {
+public:
+    CredentialSource(const Settings& settings, Http& http) : settings_(settings), http_(http) {}
+
+    // Those to sign with at the time `now`; empty if requests are not signed. Throws Failure.
+    Credentials current(std::time_t now, cleave_store_call& call);
+
+    // The store says that these have expired. Returns whether current() may know others; it fails if it does not.
+    bool expire(const Credentials& used);
+
+private:
+    std::unique_lock<std::timed_mutex> locked(cleave_store_call& call);
+    std::time_t expires() const;
+    Issued fetch(cleave_store_call& call);
+    std::string ask_container(cleave_store_call& call);
+    std::string ask_instance(cleave_store_call& call);
+    Response ask(const Exchange& exchange, cleave_store_call& call);
+    Exchange exchange_of(std::string method, const std::string& path) const;
+
+    const Settings& settings_;
+    Http& http_;
+    std::timed_mutex mutex_;
+    // Under mutex_:
+    Issued issued_;
+    bool is_refused_ = false;         // by the store
+    std::time_t due_ = 0;             // when to ask again; until then:
+    std::optional<Failure> failure_;  // what became of it if it left no credentials
+};
+
+}  // namespace cleave::store
