@@ -10,13 +10,14 @@
 namespace cleave::store {
 namespace {
 
-constexpr std::time_t kEarly = 300;  // seconds
-constexpr std::time_t kExpiredAlready =
-    60;                            // for how long credentials are tried that seem to have expired when they come
-constexpr std::time_t kPause = 5;  // for how long all calls fail after one got no credentials
-constexpr int kLimit = 2;          // seconds for a request: metadata is near
-constexpr unsigned kAttempts = 3;
+// Seconds.
+constexpr std::time_t kEarly = 300;
+constexpr std::time_t kTried = 60;  // for how long to try credentials that seem to have expired when they come
+constexpr std::time_t kPause = 5;   // for how long all calls fail after one got no credentials
+constexpr int kLimit = 2;           // for a request: metadata is near
 constexpr const char* kTokenLife = "60";
+
+constexpr unsigned kAttempts = 3;
 
 [[noreturn]] void throw_denied(const std::string& message) { throw Failure(CLEAVE_STORE_DENIED, message); }
 
@@ -56,7 +57,7 @@ Credentials CredentialSource::current(std::time_t now, cleave_store_call& call) 
         }
     }
     // By this machine's clock, which may be wrong: it is for the store to refuse what has expired.
-    const std::time_t left = expires() > now ? expires() - now : kExpiredAlready;
+    const std::time_t left = expires() > now ? expires() - now : kTried;
     due_ = now + std::max(left - kEarly, left / 2);
     return issued_.credentials;
 }

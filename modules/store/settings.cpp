@@ -103,7 +103,8 @@ Credentials credentials_of(Profile& profile, bool is_amazons) {
         throw_invalid("only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set");
     }
     if (!own.is_empty()) return own;
-    if (!profile.is_there && profile_name() != "default") throw_invalid("there is no profile of the name AWS_PROFILE");
+    if (!profile.is_there && profile_name() != "default")
+        throw_invalid("there is no profile with the name in AWS_PROFILE");
     if (is_amazons) refuse_others(profile);
     auto& settings = profile.settings;
     Credentials found{settings["aws_access_key_id"], settings["aws_secret_access_key"], settings["aws_session_token"]};
@@ -184,8 +185,7 @@ void set_endpoint(Settings& settings, const std::string& url) {
     add_ports(settings);
 }
 
-// Whether the credentials may come from this host without encryption: this machine, and addresses that lead to no
-// other.
+// Whether credentials may come from this host without encryption: this machine, and the addresses of platforms.
 bool is_near(std::string_view host) {
     const std::string name(name_of(host));
     if (name == "localhost") return true;
@@ -213,8 +213,7 @@ Metadata metadata_at(const std::string& url, const std::string& what) {
     return {false, scheme, host, port_of(host, scheme), path, {}, {}};
 }
 
-// Whether the container or the instance is to be asked. A container's platform sets the variables for this very
-// process.
+// Who is asked for credentials, if anybody. A container's platform sets the variables for this very process.
 std::optional<Metadata> metadata() {
     const std::string relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     const std::string full = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");

@@ -171,7 +171,7 @@ TEST_F(SettingsTest, NoSuchProfile) {
     set("AWS_PROFILE", "default");
     EXPECT_EQ(refusal_of_settings(), "");
     set("AWS_PROFILE", "secret");
-    EXPECT_EQ(refusal_of_settings(), "there is no profile of the name AWS_PROFILE");
+    EXPECT_EQ(refusal_of_settings(), "there is no profile with the name in AWS_PROFILE");
     write("config", "[profile secret]\nregion=r\n");
     EXPECT_EQ(refusal_of_settings(), "");
 }

@@ -47,10 +47,10 @@ class Metadata(ThreadingHTTPServer):
         """How often it was asked for credentials."""
         return sum(path.startswith("/container") or "credentials/a" in path for method, path in self.requests)
 
-    def change(self, revokes=True):
+    def change(self):
         """There are newer credentials, which the store wants from now on."""
-        with self.lock:
-            if revokes and self.number:
+        with self.lock, self.store.lock:
+            if self.number:
                 self.store.expired.add(self.store.key)
             self.number += 1
             self.store.key, self.store.secret, self.store.token = ("%s%d" % (one, self.number)
@@ -389,7 +389,7 @@ def expiry(bench):
             check(found[0] == 1 and "Timeout" in found[2] and not store.requests, "%s: %s" % (kind.__name__, found))
     same = "the credentials have expired, and the metadata has no newer ones"
     at_once(lambda one, *more: one(*more), [
-        (early, container, 8, 404), (late, container, "silent", "Timeout"), (silent, container), (silent, instance),
+        (early, container, 12, 404), (late, container, "silent", "Timeout"), (silent, container), (silent, instance),
         (uploads,),
         *((early, kind, 3, None) for kind in BOTH),
         *((late, kind, *case) for kind in BOTH for case in ((None, same), (404, "answers 404")))])

@@ -8,8 +8,8 @@ with the module: it checks signatures by the published rules, with Python's hmac
 Files can stand for objects: a pathlib.Path is read by mmap. Requests are counted, and so are the bytes of objects that
 went each way: `sent` to clients, `received` in parts, and `copied` from an object into a part. `request` has `number`
 (from 0), `method`, `key` ("bucket/key"), `query` and `range`. `uploads` are those that are neither completed nor
-aborted. `buckets` are those that are there without objects. `expired` are keys with which the server answers
-ExpiredToken.
+aborted. `buckets` are those that are there without objects. `expired` are keys to which the server answers
+ExpiredToken. Whoever changes the key amid requests holds `lock`.
 
 Faults of any request: "500", "503", "429", "expired", "reset" (before anything is done), "lost" (everything is done,
 but no answer comes), "silent", ("redirect", URL), "user" (a 404 that is not about the object). Of reading: "tag",
@@ -176,14 +176,16 @@ class Handler(BaseHTTPRequestHandler):
         if not found:
             raise Refused(403, "AccessDenied")
         key, day, region, names, signature = found.groups()
-        if key in server.expired:
+        with server.lock:
+            known, secret, token, is_expired = server.key, server.secret, server.token, key in server.expired
+        if is_expired:
             raise Refused(400, "ExpiredToken")
-        if key != server.key:
+        if key != known:
             raise Refused(403, "InvalidAccessKeyId")
         if region != server.region:
             raise Refused(400, "AuthorizationHeaderMalformed", more="<Region>%s</Region>" % server.region)
-        if self.headers.get("x-amz-security-token") != server.token:
-            raise Refused(400, "ExpiredToken" if server.token else "InvalidToken")
+        if self.headers.get("x-amz-security-token") != token:
+            raise Refused(400, "ExpiredToken" if token else "InvalidToken")
         when = datetime.datetime.strptime(self.headers["x-amz-date"], "%Y%m%dT%H%M%SZ")
         when = when.replace(tzinfo=datetime.timezone.utc)
         if abs((server.clock() - when).total_seconds()) > 900:
@@ -201,7 +203,7 @@ class Handler(BaseHTTPRequestHandler):
         scope = "%s/%s/s3/aws4_request" % (day, region)
         text = "\n".join(["AWS4-HMAC-SHA256", self.headers["x-amz-date"], scope,
                           hashlib.sha256(canonical.encode()).hexdigest()])
-        digest = ("AWS4" + server.secret).encode()
+        digest = ("AWS4" + secret).encode()
         for part in (day, region, "s3", "aws4_request", text):
             digest = hmac.new(digest, part.encode(), hashlib.sha256).digest()
         if not hmac.compare_digest(digest.hex(), signature):
