@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace cleave::store {
@@ -27,6 +28,14 @@ std::string token_in(const std::string& path) {
     while (token.ends_with('\n') || token.ends_with('\r')) token.pop_back();
     if (token.empty()) throw_denied("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE has no token that can be read");
     return token;
+}
+
+// As names of roles are.
+bool is_role(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_+=,.@-").find(c) != std::string_view::npos;
+    });
 }
 
 std::string answer_of(const Response& response) { return "it answers " + std::to_string(response.status); }
@@ -149,9 +158,9 @@ std::string CredentialSource::ask_instance(cleave_store_call& call) {
     const std::string path = "/latest/meta-data/iam/security-credentials/";
     const Response roles = get(path);
     const std::string role = roles.body.substr(0, roles.body.find('\n'));
-    if (roles.status == 404 || (roles.status == 200 && role.empty())) throw_denied("the instance has no role");
-    if (roles.status != 200) throw_denied(answer_of(roles));
-    const Response credentials = get(path + percent_encoded(role, false));
+    if (roles.status != 200 && roles.status != 404) throw_denied(answer_of(roles));
+    if (roles.status == 404 || !is_role(role)) throw_denied("the instance has no role");
+    const Response credentials = get(path + role);
     if (credentials.status != 200) throw_denied(answer_of(credentials));
     return credentials.body;
 }
