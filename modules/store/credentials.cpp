@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace cleave::store {
@@ -18,6 +19,7 @@ constexpr std::time_t kPause = 5;   // for how long all calls fail after one got
 constexpr int kLimit = 2;           // for a request: metadata is near
 constexpr const char* kTokenLife = "60";
 
+constexpr std::time_t kNever = std::numeric_limits<std::time_t>::max();
 constexpr unsigned kAttempts = 3;
 
 [[noreturn]] void throw_denied(const std::string& message) { throw Failure(CLEAVE_STORE_DENIED, message); }
@@ -44,42 +46,63 @@ std::string answer_of(const Response& response) { return "it answers " + std::to
 
 Credentials CredentialSource::current(std::time_t now, cleave_store_call& call) {
     if (!settings_.metadata) return settings_.credentials;
-    const std::unique_lock lock = locked(call);
-    if (now < due_) {
-        if (failure_) throw Failure(*failure_);
-        return issued_.credentials;
-    }
+    if (auto known = known_at(now)) return std::move(*known);
+    const std::unique_lock turn = wait_for_turn(call);
+    if (auto known = known_at(now)) return std::move(*known);  // somebody else has asked meanwhile
     try {
-        Issued newer = fetch(call);
-        if (is_refused_ && newer.credentials == issued_.credentials) {
-            throw_denied("the credentials have expired, and the metadata has no newer ones");
-        }
-        issued_ = std::move(newer);
-        is_refused_ = false;
-        failure_.reset();
+        take(fetch(call), now);
     } catch (const Failure& failure) {
         if (failure.result() == CLEAVE_STORE_CANCELLED) throw;
-        if (is_refused_ || issued_.credentials.is_empty() || expires() <= now) {
-            failure_ = failure;
-            due_ = now + kPause;
-            throw;
-        }
+        do_without(failure, now);
     }
-    // By this machine's clock, which may be wrong: it is for the store to refuse what has expired.
-    const std::time_t left = expires() > now ? expires() - now : kTried;
-    due_ = now + std::max(left - kEarly, left / 2);
+    const std::scoped_lock lock(mutex_);
     return issued_.credentials;
 }
 
-std::time_t CredentialSource::expires() const {
-    return issued_.expires.value_or(std::numeric_limits<std::time_t>::max());
+// Nothing if it is time to ask.
+std::optional<Credentials> CredentialSource::known_at(std::time_t now) {
+    const std::scoped_lock lock(mutex_);
+    if (now >= due_) return std::nullopt;
+    if (failure_) throw Failure(*failure_);
+    return issued_.credentials;
 }
 
-// Those who wait are asked whether they are cancelled.
-std::unique_lock<std::timed_mutex> CredentialSource::locked(cleave_store_call& call) {
-    std::unique_lock lock(mutex_, std::defer_lock);
-    while (!lock.try_lock_for(std::chrono::milliseconds(100))) throw_if_cancelled(call);
-    return lock;
+std::unique_lock<std::mutex> CredentialSource::wait_for_turn(cleave_store_call& call) {
+    std::unique_lock turn(turn_, std::defer_lock);
+    while (!turn.try_lock()) {
+        throw_if_cancelled(call);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return turn;
+}
+
+void CredentialSource::take(Issued newer, std::time_t now) {
+    const std::scoped_lock lock(mutex_);
+    if (is_refused_ && newer.credentials == issued_.credentials) {
+        throw_denied("the credentials have expired, and the metadata has no newer ones");
+    }
+    issued_ = std::move(newer);
+    is_refused_ = false;
+    failure_.reset();
+    set_due(now);
+}
+
+// Throws the failure if there are no credentials that are still good.
+void CredentialSource::do_without(const Failure& failure, std::time_t now) {
+    const std::scoped_lock lock(mutex_);
+    if (is_refused_ || issued_.credentials.is_empty() || issued_.expires.value_or(kNever) <= now) {
+        failure_ = failure;
+        due_ = now + kPause;
+        throw Failure(failure);
+    }
+    set_due(now);
+}
+
+// This machine's clock may be wrong: it is for the store to refuse what has expired.
+void CredentialSource::set_due(std::time_t now) {
+    const std::time_t expires = issued_.expires.value_or(kNever);
+    const std::time_t left = expires > now ? expires - now : kTried;
+    due_ = now + std::max(left - kEarly, left / 2);
 }
 
 bool CredentialSource::expire(const Credentials& used) {

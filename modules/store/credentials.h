@@ -31,8 +31,11 @@ public:
     bool expire(const Credentials& used);
 
 private:
-    std::unique_lock<std::timed_mutex> locked(cleave_store_call& call);
-    std::time_t expires() const;
+    std::optional<Credentials> known_at(std::time_t now);
+    std::unique_lock<std::mutex> wait_for_turn(cleave_store_call& call);
+    void take(Issued newer, std::time_t now);
+    void do_without(const Failure& failure, std::time_t now);
+    void set_due(std::time_t now);
     Issued fetch(cleave_store_call& call);
     std::string ask_container(cleave_store_call& call);
     std::string ask_instance(cleave_store_call& call);
@@ -41,7 +44,8 @@ private:
 
     const Settings& settings_;
     Http& http_;
-    std::timed_mutex mutex_;
+    std::mutex turn_;  // of whoever asks
+    std::mutex mutex_;
     // Under mutex_:
     Issued issued_;
     bool is_refused_ = false;         // by the store
