@@ -1,5 +1,6 @@
 #include "store/request_queue.h"
 
+#include <system_error>
 #include <utility>
 
 namespace cleave {
@@ -31,12 +32,20 @@ void RequestQueue::add(std::uint64_t bytes, Request request) {
     MutexLock lock(mutex_);
     while (!failure_ && bytes > 0 && bytes_ > 0 && bytes_ + bytes > most_bytes_) changed_.wait(lock);
     throw_kept();
+    if (threads_.size() < most_threads_ && waiting_.size() + running_ >= threads_.size()) start_thread();
     waiting_.push_back({bytes, std::move(request)});
     bytes_ += bytes;
-    const bool needs_thread = threads_.size() < most_threads_ && waiting_.size() + running_ > threads_.size();
-    if (needs_thread) threads_.emplace_back([this] { work(); });
     lock.unlock();
     changed_.notify_all();
+}
+
+// If the system has no more threads, those that run make all requests.
+void RequestQueue::start_thread() {
+    try {
+        threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+        if (threads_.empty()) throw;
+    }
 }
 
 void RequestQueue::wait() {

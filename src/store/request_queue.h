@@ -31,7 +31,8 @@ public:
     ~RequestQueue();
 
     // Adds a request that keeps `bytes` bytes in memory. Waits until there is room for them; if there are more than fit
-    // at all, until nothing else is in memory.
+    // at all, until nothing else is in memory. Throws std::system_error if not even one thread can be started; with
+    // fewer threads than it may have, the queue is only slower.
     void add(std::uint64_t bytes, Request request);
 
     // Waits until all requests are done.
@@ -49,6 +50,7 @@ private:
         Request request;
     };
 
+    void start_thread() CLEAVE_REQUIRES(mutex_);
     void work();
     void keep(const std::exception_ptr& failure) noexcept CLEAVE_EXCLUDES(mutex_);
     void throw_kept() const CLEAVE_REQUIRES(mutex_);

@@ -1,10 +1,13 @@
 #include "store/request_queue.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace cleave {
@@ -97,6 +100,49 @@ TEST(RequestQueue, EndsWithTheFirstFailure) {
     queue.add(0, [&] { ++done; });
     queue.wait();
     EXPECT_EQ(done, 1);
+}
+
+// From now on, this process can start no thread. Root may exceed the limit.
+void forbid_threads() {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NPROC, &none);
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(3);
+}
+
+TEST(RequestQueue, GoesOnWithTheThreadsThatRun) {
+    const auto work = [] {
+        std::atomic<int> done = 0;
+        std::atomic<bool> may_end = false;
+        RequestQueue queue(kNothing);
+        queue.add(0, [&] {
+            may_end.wait(false);
+            ++done;
+        });
+        forbid_threads();
+        for (int i = 0; i < 100; ++i) queue.add(1, [&] { ++done; });
+        may_end = true;
+        may_end.notify_all();
+        queue.wait();
+        ::_exit(done == 101 ? 0 : 1);
+    };
+    EXPECT_EXIT(work(), testing::ExitedWithCode(0), "");
+}
+
+TEST(RequestQueue, FailsWithoutAnyThread) {
+    const auto work = [] {
+        RequestQueue queue(kNothing);
+        forbid_threads();
+        for (int i = 0; i < 2; ++i) {
+            try {
+                queue.add(1, [] { ::_exit(1); });
+                ::_exit(2);
+            } catch (const std::system_error&) {  // nothing is left of the request
+            }
+        }
+        queue.wait();
+        ::_exit(0);
+    };
+    EXPECT_EXIT(work(), testing::ExitedWithCode(0), "");
 }
 
 TEST(RequestQueue, DropsWhatHasNotBegun) {
