@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include <arpa/inet.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -112,14 +113,14 @@ Credentials credentials_of(Profile& profile, bool is_amazons) {
     return found;
 }
 
-// The host without the port, and the port. Throws Failure.
-std::uint16_t port_of(const std::string& host, const std::string& scheme) {
+// The port that `host` ends with, or the one that is used if it has none. Throws Failure; `what` is whose it is.
+std::uint16_t port_of(const std::string& host, std::uint16_t otherwise, const std::string& what) {
     const std::size_t colon = host.rfind(':');
-    if (colon == std::string::npos || host.find(']', colon) != std::string::npos) return scheme == "http" ? 80 : 443;
+    if (colon == std::string::npos || host.find(']', colon) != std::string::npos) return otherwise;
     std::uint16_t port = 0;
     const char* const end = host.data() + host.size();
     const auto [last, error] = std::from_chars(host.data() + colon + 1, end, port);
-    if (error != std::errc() || last != end || port == 0) throw_invalid("the port of the server is not a number");
+    if (error != std::errc() || last != end || port == 0) throw_invalid("the port of " + what + " is not a number");
     return port;
 }
 
@@ -140,18 +141,21 @@ bool is_host(std::string_view host) {
     return !host.empty() && std::ranges::all_of(host, is_allowed);
 }
 
-// libcurl finds the proxy itself. The server is reached without it if NO_PROXY says so.
+// libcurl finds the proxy itself, in the same way. The server is reached without it if NO_PROXY says so.
 void add_ports(Settings& settings) {
-    settings.ports = {port_of(settings.host, settings.scheme)};
+    settings.ports = {port_of(settings.host, settings.scheme == "http" ? 80 : 443, "the server")};
     const std::string proxy = first_of({environment((settings.scheme + "_proxy").c_str()),
                                         settings.scheme == "https" ? environment("HTTPS_PROXY") : "",
                                         environment("all_proxy"), environment("ALL_PROXY")});
     if (proxy.empty()) return;
-    std::string host = proxy.substr(proxy.find("://") == std::string::npos ? 0 : proxy.find("://") + 3);
-    host = host.substr(host.rfind('@') + 1);  // npos + 1 is 0
+    const std::size_t colon = proxy.find("://");
+    std::string host = proxy.substr(colon == std::string::npos ? 0 : colon + 3);
     host = host.substr(0, host.find('/'));
-    constexpr std::uint16_t kProxyPort = 1080;  // libcurl's, if none is given
-    settings.ports.push_back(host.find(':') == std::string::npos ? kProxyPort : port_of(host, settings.scheme));
+    host = host.substr(host.rfind('@') + 1);  // npos + 1 is 0
+    if (host.ends_with(':')) host.pop_back();
+    const bool is_encrypted = ::strncasecmp(proxy.c_str(), "https://", 8) == 0;
+    settings.ports.push_back(port_of(host, is_encrypted ? 443 : 1080, "the proxy"));
+    settings.proxy = host;
 }
 
 struct Endpoint {
@@ -210,7 +214,7 @@ Metadata metadata_at(const std::string& url, const std::string& what) {
     auto [scheme, host, path] = split(url, what);
     path = path.substr(0, path.find('#'));
     if (!is_printable(path)) throw_invalid(what + " is not a URL");
-    return {false, scheme, host, port_of(host, scheme), path, {}, {}};
+    return {false, scheme, host, port_of(host, scheme == "http" ? 80 : 443, "the metadata"), path, {}, {}};
 }
 
 // Who is asked for credentials, if anybody. A container's platform sets the variables for this very process.

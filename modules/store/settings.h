@@ -41,6 +41,7 @@ struct Settings {
     std::string prefix;                // of paths, encoded; begins with "/" unless it is empty
     std::string server;                // the URL of the endpoint, without a bucket; of Amazon's own: empty
     std::vector<std::uint16_t> ports;  // of the server and, if the environment names one, of the proxy
+    std::string proxy;                 // its host, with the port if one is given
     std::string certificates;          // of AWS_CA_BUNDLE
     std::string region;
     Credentials credentials;  // empty: those of the metadata; without either, requests are not signed

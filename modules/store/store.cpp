@@ -85,7 +85,7 @@ Store::Store(const Location& location, cleave_store_call& call)
       credentials_(settings_, http_),
       region_(settings_.region) {
     throw_if_cancelled(call);
-    if (settings_.ports.size() == 1) resolve(settings_.host);
+    resolve(settings_.proxy.empty() ? settings_.host : settings_.proxy);  // the proxy resolves the server's name
     credentials_.current(now(), call);  // fails if there are none where they should be
 }
 

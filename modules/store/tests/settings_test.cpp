@@ -60,6 +60,44 @@ TEST_F(SettingsTest, Locations) {
     }
 }
 
+// As libcurl takes them.
+TEST_F(SettingsTest, Proxies) {
+    const auto port = [](const std::string& proxy) -> int {
+        set("http_proxy", proxy);
+        const Settings settings = of("http://host/file");
+        return settings.ports.size() == 2 ? settings.ports[1] : 0;
+    };
+    for (const char* const proxy : {"proxy", "http://proxy", "HTTP://proxy/", "http://me:secret@proxy", "socks5://proxy",
+                                    "socks5h://proxy/", "http://proxy:", "http://[::1]", "http://proxy/:77"}) {
+        EXPECT_EQ(port(proxy), 1080) << proxy;
+    }
+    for (const char* const proxy : {"https://proxy", "HTTPS://proxy", "https://me:secret@[::1]/"}) {
+        EXPECT_EQ(port(proxy), 443) << proxy;
+    }
+    for (const char* const proxy : {"proxy:8080", "https://proxy:8080", "http://me:secret@[::1]:8080/"}) {
+        EXPECT_EQ(port(proxy), 8080) << proxy;
+    }
+    EXPECT_EQ(of("http://host/file").proxy, "[::1]:8080");
+    for (const char* const proxy : {"http://me:secret@proxy:8a", "http://me:secret@proxy:99999"}) {
+        try {
+            port(proxy);
+            FAIL() << proxy;
+        } catch (const Failure& failure) {
+            EXPECT_STREQ(failure.what(), "the port of the proxy is not a number");
+        }
+    }
+    set("http_proxy", "");
+    EXPECT_EQ(of("http://host/file").proxy, "");
+    set("HTTP_PROXY", "http://proxy");  // a web server sets it to what its client sends
+    EXPECT_EQ(of("http://host/file").ports, Ports{80});
+    set("HTTPS_PROXY", "http://proxy:1");
+    EXPECT_EQ(of("https://host/file").ports, (Ports{443, 1}));
+    set("https_proxy", "http://proxy:2");
+    EXPECT_EQ(of("https://host/file").ports, (Ports{443, 2}));
+    set("ALL_PROXY", "http://proxy:3");
+    EXPECT_EQ(of("http://host/file").ports, (Ports{80, 3}));
+}
+
 TEST_F(SettingsTest, Hosts) {
     EXPECT_EQ(of("s3://bucket/key").host, "bucket.s3.us-east-1.amazonaws.com");
     EXPECT_EQ(of("s3://bucket/key").prefix, "");
