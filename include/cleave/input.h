@@ -103,6 +103,9 @@ public:
     std::string remote_version() const;
     // The file elsewhere, or null.
     const RemoteFile* remote() const;
+    // What tells a file elsewhere from every other, whatever it is called; empty for every other input.
+    const std::string& remote_place() const&;
+    const std::string& remote_place() const&& = delete;
     // How the input is compressed. For a stream, this is not known until the first peek(), read() or spool().
     Compression compression() const;
     // As given to open().

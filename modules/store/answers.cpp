@@ -35,21 +35,10 @@ std::optional<std::string_view> inside(std::string_view xml, std::string_view na
     return end == std::string_view::npos ? std::nullopt : std::optional(xml.substr(0, end));
 }
 
-// As keys are encoded in lists. What is not such an encoding stays.
-std::string url_decoded(std::string_view text) {
-    std::string plain;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const std::string_view digits = text.substr(at + 1, 2);
-        std::uint8_t byte = 0;
-        if (text[at] == '%' && digits.size() == 2 &&
-            std::from_chars(digits.data(), digits.data() + 2, byte, 16).ptr == digits.data() + 2) {
-            plain += static_cast<char>(byte);
-            at += 2;
-        } else {
-            plain += text[at] == '+' ? ' ' : text[at];
-        }
-    }
-    return plain;
+// As keys are encoded in lists.
+std::string url_decoded(std::string text) {
+    std::ranges::replace(text, '+', ' ');
+    return percent_decoded(text);
 }
 
 // "2026-11-28T08:00:00Z"; fractions of a second are ignored.

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -106,6 +107,13 @@ cleave_store_result abort_uploads(void* store, const char* url, cleave_store_cal
     return guarded(call, [&] { Upload::abort_all(*static_cast<Store*>(store), url, *call); });
 }
 
+cleave_store_result place_of(const void* store, const char* url, char* into, cleave_store_call* call) {
+    return guarded(call, [&] {
+        const std::string place = static_cast<const Store*>(store)->place_of(url);
+        std::memcpy(into, place.c_str(), std::min<std::size_t>(place.size() + 1, CLEAVE_STORE_PLACE));
+    });
+}
+
 constexpr cleave_store_module kModule{CLEAVE_STORE_VERSION,
                                       sizeof(cleave_store_module),
                                       open_store,
@@ -122,7 +130,8 @@ constexpr cleave_store_module kModule{CLEAVE_STORE_VERSION,
                                       complete_upload,
                                       abort_upload,
                                       remove_object,
-                                      abort_uploads};
+                                      abort_uploads,
+                                      place_of};
 
 }  // namespace
 

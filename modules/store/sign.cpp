@@ -5,6 +5,7 @@
 #include <nettle/sha2.h>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 
 namespace cleave::store {
@@ -61,6 +62,22 @@ std::string percent_encoded(std::string_view text, bool keep_slashes) {
         }
     }
     return encoded;
+}
+
+std::string percent_decoded(std::string_view text) {
+    std::string plain;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::string_view digits = text.substr(at + 1, 2);
+        std::uint8_t byte = 0;
+        if (text[at] == '%' && digits.size() == 2 &&
+            std::from_chars(digits.data(), digits.data() + 2, byte, 16).ptr == digits.data() + 2) {
+            plain += static_cast<char>(byte);
+            at += 2;
+        } else {
+            plain += text[at];
+        }
+    }
+    return plain;
 }
 
 std::string encoded_query(const Query& query) {

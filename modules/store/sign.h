@@ -40,6 +40,9 @@ struct Request {
 // Percent-encodes all bytes but letters, digits, "-", ".", "_" and "~", and "/" if it is to stay.
 std::string percent_encoded(std::string_view text, bool keep_slashes);
 
+// The inverse. What is not such an encoding stays.
+std::string percent_decoded(std::string_view text);
+
 // The query as it is sent and signed, without "?": sorted, encoded, and with "=" even where the value is empty.
 std::string encoded_query(const Query& query);
 

@@ -14,6 +14,7 @@
 
 #include "answers.h"
 #include "failure.h"
+#include "place.h"
 
 namespace cleave::store {
 namespace {
@@ -206,6 +207,10 @@ std::string Store::written_path_of(const std::string& url) const {
         throw Failure(CLEAVE_STORE_INVALID, "objects are written only under s3:// and gs://");
     }
     return path_of(url);
+}
+
+std::string Store::place_of(const std::string& url) const {
+    return sha256_hex(cleave::store::place_of(settings_.host, path_of(url)));
 }
 
 void Store::remove(const std::string& url, cleave_store_call& call) {

@@ -39,6 +39,9 @@ public:
     // The same of an object that is written or removed.
     std::string written_path_of(const std::string& url) const;
 
+    // What tells the object of this URL from every other; see CLEAVE_STORE_PLACE.
+    std::string place_of(const std::string& url) const;
+
     // Removes an object. Succeeds if it does not exist.
     void remove(const std::string& url, cleave_store_call& call);
 

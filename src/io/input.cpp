@@ -72,6 +72,7 @@ struct Input::Impl {
     Encoding encoding = Encoding::kBytes;
     Source source;
     FileIdentity identity;  // of the file as opened, even after spool()
+    std::string place;      // of a remote file, even after spool()
     std::unique_ptr<FileBlob> blob;
     std::unique_ptr<FileStream> stream;
     std::uint64_t left_out = 0;                    // bytes at the end of a snapshot
@@ -156,6 +157,7 @@ Input Input::of_remote(std::shared_ptr<const RemoteFile> file, const std::string
     impl->source.remote = std::move(file);
     impl->identity.size = impl->source.remote->size();
     impl->identity.inode = digest_of(impl->source.remote->version());
+    impl->place = impl->source.remote->place();
     impl->blob = make_file_blob(impl->source, impl->access);
     const bool has_bytes = impl->blob->size() > 0;
     if (has_bytes && (encoding != Encoding::kBytes || is_compressed(*impl->blob))) {
@@ -197,6 +199,7 @@ const std::string& Input::path() const& { return opened().path; }
 FileIdentity Input::identity() const { return opened().identity; }
 const RemoteFile* Input::remote() const { return opened().source.remote.get(); }
 std::string Input::remote_version() const { return opened().source.remote ? impl_->source.remote->version() : ""; }
+const std::string& Input::remote_place() const& { return opened().place; }
 const Cancellation* Input::cancellation() const { return opened().cancellation; }
 void Input::set_cancellation(const Cancellation* cancellation) noexcept {
     if (!impl_) return;

@@ -23,6 +23,9 @@ public:
     // What tells this version of the file from every other, such as an entity tag. Not empty unless the file is.
     virtual std::string version() const = 0;
 
+    // What tells the file from every other, whatever it is called; empty if that is not known.
+    virtual std::string place() const { return ""; }
+
     // Fills `into` with the bytes from `offset` on, which are within the file. Throws InputChangedError if the file has
     // changed, StoreError if it cannot be read, and Cancelled.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const = 0;

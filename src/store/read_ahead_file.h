@@ -50,6 +50,7 @@ public:
 
     std::uint64_t size() const noexcept override { return file_->size(); }
     std::string version() const override { return file_->version(); }
+    std::string place() const override { return file_->place(); }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
     std::unique_ptr<const RemoteFile> find_beside(const std::string& suffix) const override {
         return file_->find_beside(suffix);

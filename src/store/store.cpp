@@ -106,6 +106,7 @@ public:
 
     std::uint64_t size() const noexcept override { return module().facts(object_.get())->size; }
     std::string version() const override { return module().facts(object_.get())->version; }
+    std::string place() const override { return store_.place(url_); }
 
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
         Call call(shown_url(url_), cancellation_);
@@ -113,7 +114,7 @@ public:
     }
 
     std::unique_ptr<const RemoteFile> find_beside(const std::string& suffix) const override {
-        return is_bucket_url(url_) ? store_.find_if_there(url_ + suffix, cancellation_) : nullptr;
+        return is_bucket_url(url_) ? store_.find_present(url_ + suffix, cancellation_) : nullptr;
     }
     void write_beside(const std::string& suffix, std::span<const std::uint8_t> bytes) const override {
         store_.put(url_ + suffix, bytes, cancellation_);
@@ -137,6 +138,13 @@ Store::Store(const std::vector<std::string>& paths, const std::string& url)
 
 Store::Store(const std::string& url) : Store(module_paths(module_kind().file), url) {}
 
+std::string Store::place(const std::string& url) const {
+    Call call(shown_url(url), nullptr);
+    std::array<char, CLEAVE_STORE_PLACE> place{};
+    call.judge(module_.place(store_.get(), url.c_str(), place.data(), call.get()));
+    return place.data();
+}
+
 std::vector<std::uint16_t> Store::ports() const {
     std::vector<std::uint16_t> ports(CLEAVE_STORE_PORTS);
     ports.resize(std::min(ports.size(), module_.ports(store_.get(), ports.data())));
@@ -147,12 +155,8 @@ std::unique_ptr<const RemoteFile> Store::find(const std::string& url, const Canc
     return StoredObject::find(*this, url, cancellation, false);
 }
 
-std::unique_ptr<const RemoteFile> Store::find_if_there(const std::string& url, const Cancellation* cancellation) const {
+std::unique_ptr<const RemoteFile> Store::find_present(const std::string& url, const Cancellation* cancellation) const {
     return StoredObject::find(*this, url, cancellation, true);
-}
-
-bool Store::has(const std::string& url, const Cancellation* cancellation) const {
-    return find_if_there(url, cancellation) != nullptr;
 }
 
 void Store::put(const std::string& url, std::span<const std::uint8_t> bytes, const Cancellation* cancellation) const {

@@ -42,14 +42,18 @@ public:
     std::unique_ptr<const RemoteFile> find(const std::string& url, const Cancellation* cancellation = nullptr) const;
 
     // The same, or null if there is no such object.
-    std::unique_ptr<const RemoteFile> find_if_there(const std::string& url,
-                                                    const Cancellation* cancellation = nullptr) const;
+    std::unique_ptr<const RemoteFile> find_present(const std::string& url, const Cancellation* cancellation) const;
 
-    // The same as an input, which is read ahead.
+    // The same as find(), as an input, which is read ahead.
     Input open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const;
 
+    // What tells the object of this URL from every other: RemoteFile::place(). Asks nobody. Throws ArgumentError.
+    std::string place(const std::string& url) const;
+
     // Whether there is an object. Throws what find() throws.
-    bool has(const std::string& url, const Cancellation* cancellation) const;
+    bool has(const std::string& url, const Cancellation* cancellation) const {
+        return find_present(url, cancellation) != nullptr;
+    }
     // Writes a small object, which appears at once, and replaces another one. Throws ArgumentError, StoreError and
     // Cancelled.
     void put(const std::string& url, std::span<const std::uint8_t> bytes, const Cancellation* cancellation) const;

@@ -36,6 +36,9 @@ typedef int32_t cleave_store_result;
 #define CLEAVE_STORE_MOST_PART (UINT64_C(5) << 30)
 #define CLEAVE_STORE_MOST_PARTS 10000u
 
+/* The size of a text that tells an object from every other, and a zero byte: its server and path, hashed. */
+#define CLEAVE_STORE_PLACE 65
+
 /* What a call may need besides its arguments, and where it explains a failure. */
 typedef struct cleave_store_call {
     int (*is_cancelled)(void* context); /* called a few times per second, in the calling thread; may be null */
@@ -102,6 +105,11 @@ typedef struct cleave_store_module {
     cleave_store_result (*remove)(void* store, const char* url, cleave_store_call* call);
     /* Aborts all uploads of this name that are in the store, whoever began them. */
     cleave_store_result (*abort_uploads)(void* store, const char* url, cleave_store_call* call);
+
+    /* Writes the place of an object: CLEAVE_STORE_PLACE bytes. Two URLs, also of different stores and schemes, mean one
+     * object if their places are equal. Asks nobody, so it does not know of redirections and of other names that a
+     * server has. */
+    cleave_store_result (*place)(const void* store, const char* url, char* into, cleave_store_call* call);
 } cleave_store_module;
 
 /* The function that the module exports. Its result is valid for as long as the module is loaded. */

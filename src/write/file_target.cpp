@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/equal_names.h"
 #include "base/parallel.h"
 #include "cleave/error.h"
 #include "io/encoder.h"
@@ -97,15 +96,11 @@ FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const Output
 // Returns 1 for each name that belongs to an existing file that may be the piece.
 std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.check_side_files();
+    refuse_equal_names(paths);
     std::vector<char> may_be_there(paths.size());
-    EqualNames names(paths.size(), EqualNames::Case::kCounts);
-    const auto name_at = [&](std::size_t i) { return paths.rest(i); };
     store_.expect_checks(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const std::string path = paths[i];
-        if (names.add(i, name_at) != i) {
-            throw ArgumentError("the output template gives two pieces the name '" + path + "'");
-        }
         if (const char* what = store_.side_file_at(path)) {
             throw ArgumentError("the " + std::string(what) + " and piece " +
                                 std::to_string(pieces.empty() ? i + 1 : pieces[i].number) + " have the same name '" +

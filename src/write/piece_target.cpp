@@ -1,5 +1,6 @@
 #include "write/piece_target.h"
 
+#include "base/equal_names.h"
 #include "cleave/error.h"
 #include "io/copy.h"
 
@@ -19,6 +20,15 @@ void PieceOutput::write_body(const Input& input, const Piece& piece, std::uint64
 
 void NullOutput::write_body(const Input&, const Piece& piece, std::uint64_t, Meter* meter) {
     if (meter != nullptr) meter->written += piece.length;
+}
+
+void refuse_equal_names(const NameList& paths) {
+    EqualNames names(paths.size(), EqualNames::Case::kCounts);
+    const auto name_at = [&](std::size_t i) { return paths.rest(i); };
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        if (names.add(i, name_at) == i) continue;
+        throw ArgumentError("the output template gives two pieces the name '" + paths[i] + "'");
+    }
 }
 
 }  // namespace cleave

@@ -64,7 +64,10 @@ public:
     PieceResult finish(const Piece&) override { return {}; }
 };
 
-// Members may be called from several threads, except prepare(), seal() and commit().
+// Throws ArgumentError if two of the pieces' names are equal.
+void refuse_equal_names(const NameList& paths);
+
+// Members may be called from several threads, except prepare(), take_back(), seal() and commit().
 class PieceTarget {
 public:
     PieceTarget() = default;

@@ -5,7 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/equal_names.h"
 #include "base/parallel.h"
 #include "cleave/error.h"
 #include "io/copy.h"
@@ -15,6 +14,16 @@ namespace cleave {
 namespace {
 
 constexpr std::uint64_t kCompareSize = std::uint64_t{1} << 20;
+
+// It is not the input that has changed.
+void read_present(const RemoteFile& object, const std::string& url, std::uint64_t offset,
+                  std::span<std::uint8_t> into) {
+    try {
+        object.read(offset, into);
+    } catch (const InputChangedError& error) {
+        throw StoreError(shown_url(url) + ": " + error.what());
+    }
+}
 
 std::span<const std::uint8_t> bytes_of(const std::string& text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -42,7 +51,8 @@ std::vector<char> StoreTarget::prepare(std::span<const Piece> pieces, const Name
     if (options_.resume && (!parts_of || options_.compression.format != Compression::kNone)) {
         throw ArgumentError("--resume: an object is compared with its piece only if the pieces are ranges of a file");
     }
-    check_names(paths);
+    refuse_equal_names(paths);
+    for (std::size_t i = 0; i < paths.size(); ++i) refuse_name(paths[i]);
     if (!options_.report.empty() && options_.report == options_.manifest) {
         throw ArgumentError("the report and the manifest have the same name '" + options_.report + "'");
     }
@@ -64,18 +74,6 @@ std::vector<char> StoreTarget::prepare(std::span<const Piece> pieces, const Name
     return are_there;
 }
 
-void StoreTarget::check_names(const NameList& paths) const {
-    EqualNames names(paths.size(), EqualNames::Case::kCounts);
-    const auto name_at = [&](std::size_t i) { return paths.rest(i); };
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        const std::string path = paths[i];
-        if (names.add(i, name_at) != i) {
-            throw ArgumentError("the output template gives two pieces the name '" + path + "'");
-        }
-        refuse_name(path);
-    }
-}
-
 // A piece must replace neither the input nor what else the run writes, even under `replace`.
 void StoreTarget::refuse_name(const std::string& path) const {
     if (path == options_.manifest || path == options_.report) {
@@ -84,25 +82,25 @@ void StoreTarget::refuse_name(const std::string& path) const {
     refuse_input(path);
 }
 
-// The path of the input lacks what follows a question mark, so names that differ only there are refused as well.
 void StoreTarget::refuse_input(const std::string& path) const {
-    if (shown_url(path) == input_.path()) throw OutputError(input_.path(), "would overwrite the input");
+    if (input_.remote_place().empty() || !is_store_url(path)) return;
+    if (store_.place(path) == input_.remote_place()) throw OutputError(shown_url(path), "would overwrite the input");
 }
 
 // Under `resume`: aborts what a killed run has left. Returns whether there is an object that is the piece.
 bool StoreTarget::settle_present(const std::string& path, std::span<const BlobRange> parts) {
     if (!options_.dry_run) store_.abort_uploads(path, &stop_);
-    if (!store_.has(path, &stop_)) return false;
-    if (holds(path, parts)) return true;
+    const auto object = store_.find_present(path, &stop_);
+    if (!object) return false;
+    if (holds(*object, path, parts)) return true;
     if (options_.replace) return false;
     throw OtherPieceError(path, "exists and differs from the piece");
 }
 
-bool StoreTarget::holds(const std::string& url, std::span<const BlobRange> parts) const {
-    const auto object = store_.find(url, &stop_);
+bool StoreTarget::holds(const RemoteFile& object, const std::string& url, std::span<const BlobRange> parts) const {
     std::uint64_t size = 0;
     for (const BlobRange& part : parts) size += part.size;
-    if (object->size() != size) return false;
+    if (object.size() != size) return false;
     std::vector<std::uint8_t> there(std::min(size, kCompareSize));
     std::uint64_t offset = 0;
     bool are_equal = true;
@@ -110,7 +108,7 @@ bool StoreTarget::holds(const std::string& url, std::span<const BlobRange> parts
         for_each_part(input_.blob(), part, &stop_, [&](std::span<const std::uint8_t> bytes) {
             if (!are_equal) return;
             const std::span<std::uint8_t> read = std::span(there).first(bytes.size());
-            object->read(offset, read);
+            read_present(object, url, offset, read);
             are_equal = std::ranges::equal(read, bytes);
             offset += bytes.size();
         });
@@ -173,20 +171,16 @@ void StoreTarget::open_side(SideText& side, const std::string& path) {
         return;
     }
     if (options_.resume && !options_.dry_run) store_.abort_uploads(path, &stop_);
-    if (!options_.replace && store_.has(path, &stop_)) {
-        if (!options_.resume) throw SystemError(EEXIST, std::generic_category(), path);
-        side.is_there = true;
-    } else if (!options_.dry_run) {
-        side.object = &add_object(path, Present::kUnknown);
-    }
+    if (!options_.replace) side.present = store_.find_present(path, &stop_);
+    if (side.present && !options_.resume) throw SystemError(EEXIST, std::generic_category(), path);
+    if (!side.present && !options_.dry_run) side.object = &add_object(path, Present::kUnknown);
 }
 
 // Under `resume`: an object of an earlier run stays if it has this text.
-void StoreTarget::compare_side(const SideText& side, const std::string& text) const {
-    if (!side.is_there) return;
-    const auto object = store_.find(side.path, &stop_);
-    std::vector<std::uint8_t> there(object->size() == text.size() ? text.size() : 0);
-    if (!there.empty()) object->read(0, there);
+void StoreTarget::compare_side(const SideText& side, const std::string& text) {
+    if (!side.present) return;
+    std::vector<std::uint8_t> there(side.present->size() == text.size() ? text.size() : 0);
+    if (!there.empty()) read_present(*side.present, side.path, 0, there);
     if (!std::ranges::equal(there, bytes_of(text))) {
         throw OtherPieceError(side.path, "exists and differs from that of this run");
     }

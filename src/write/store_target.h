@@ -19,6 +19,7 @@
 #include "base/helpers.h"
 #include "base/mutex.h"
 #include "cleave/output.h"
+#include "io/remote_file.h"
 #include "store/request_queue.h"
 #include "store/store.h"
 #include "write/lone_file.h"
@@ -51,19 +52,18 @@ private:
     // The manifest or the report.
     struct SideText {
         std::string path;
-        ObjectUpload* object = nullptr;  // if it goes to the store,
-        bool is_there = false;           // unless it is there, under `resume`
-        std::optional<LoneFile> file;    // otherwise
+        ObjectUpload* object = nullptr;             // if it goes to the store,
+        std::unique_ptr<const RemoteFile> present;  // unless it is there, under `resume`
+        std::optional<LoneFile> file;               // otherwise
     };
 
     void open_side(SideText& side, const std::string& path);
     static void publish(SideText& side, const std::string& text);
-    void compare_side(const SideText& side, const std::string& text) const;
-    void check_names(const NameList& paths) const;
+    static void compare_side(const SideText& side, const std::string& text);
     void refuse_name(const std::string& path) const;
     void refuse_input(const std::string& path) const;
     bool settle_present(const std::string& path, std::span<const BlobRange> parts);
-    bool holds(const std::string& url, std::span<const BlobRange> parts) const;
+    bool holds(const RemoteFile& object, const std::string& url, std::span<const BlobRange> parts) const;
     ObjectUpload& add_object(const std::string& url, Present present) CLEAVE_EXCLUDES(mutex_);
     void take_back() noexcept;
 

@@ -62,7 +62,8 @@ class Table(ctypes.Structure):
         ("copy_part", function(ctypes.c_int32, P, U32, P, U64, U64, CALL)),
         ("complete_upload", function(ctypes.c_int32, P, ctypes.c_int, CALL)),
         ("abort_upload", function(ctypes.c_int32, P, CALL)),
-        ("remove", function(ctypes.c_int32, P, TEXT, CALL)), ("abort_uploads", function(ctypes.c_int32, P, TEXT, CALL))]
+        ("remove", function(ctypes.c_int32, P, TEXT, CALL)), ("abort_uploads", function(ctypes.c_int32, P, TEXT, CALL)),
+        ("place", function(ctypes.c_int32, P, TEXT, P, CALL))]
 
 
 class Module:

@@ -260,6 +260,20 @@ def killed(bench):
             check(server.uploads == {}, "uploads are left")
 
 
+def resumed_requests(bench):
+    """--resume asks for the facts of each object once, whether it is there or not"""
+    path = bench.write("some.csv", records(3000, 5))
+    split = ("split", "-n", "4", path, "-o", "s3://out/{i}.csv", "--manifest", "s3://out/m.json", "--resume")
+    with store_of() as server:
+        check(bench.run(server, *split)[0] == 0, "a first run")
+        del server.objects["out/2.csv"]
+        begun = len(server.requests)
+        found = bench.run(server, *split)
+        check(found[0] == 0, found)
+        asked = [one.key for one in server.requests[begun:] if one.range == (0, 0)]
+        check(sorted(asked) == ["out/1.csv", "out/2.csv", "out/3.csv", "out/4.csv", "out/m.json"], asked)
+
+
 def resumed_without_records(bench):
     """--resume of an input without records: what the files of the same split are"""
     for name, data in (("empty.csv", b""), ("header.csv", b"id,place\n")):
@@ -400,6 +414,19 @@ def names_of_others(bench):
                 check(found[0] == 1 and "s3://in/%s: would overwrite the input" % shown in found[2], "%s: %s" % (words, found))
         check(objects_in(server, "in/") == {"1.csv": data, "a?1.csv": data} and server.uploads == {}, "something is left")
         check(not any(one.method in ("PUT", "POST") for one in server.requests), "something was sent")
+    packed = gzip.compress(data)
+    with store_of({"in/1 a.csv": data, "in/z.gz": packed}) as server:   # called differently
+        web, template = server.url + "/in/", ("-n", "1", "-o", "s3://in/{i} a.csv")
+        for source, words, name in ((web + "1%20a.csv?X-Amz-Signature=1", template, "1 a.csv"), ("gs://in/1 a.csv", template, "1 a.csv"),
+                                    (web + "%31%20%61.csv?X-Amz-Signature=1", template, "1 a.csv"),
+                                    (web + "z.gz?X-Amz-Signature=1", ("-l", "900", "-o", "s3://in/{i}", "--manifest", "s3://in/z.gz"), "z.gz")):
+            for more in (("-f",), ("-f", "--dry-run")):
+                found = bench.run(server, "split", *more, *words, source, AWS_REGION=server.region)
+                check(found[0] == 1 and "s3://in/%s: would overwrite the input" % name in found[2], "%s: %s" % (source, found))
+        check(objects_in(server, "in/") == {"1 a.csv": data, "z.gz": packed} and server.uploads == {}, "something is left")
+        check(not any(one.method in ("PUT", "POST") for one in server.requests), "something was sent")
+        found = bench.run(server, "split", "-f", "-n", "1", "-o", "s3://out/{i} a.csv", web + "1%20a.csv?X-Amz-Signature=1")
+        check(found[0] == 0 and objects_in(server, "out/") == {"1 a.csv": data}, "another bucket: %s" % (found,))
     with store_of() as server:
         found = bench.run(server, "split", "-f", "-n", "2", path, "-o", "s3://out/{i}", *rules, "--manifest", "s3://out/m",
                           "--redact-report", "s3://out/m")
@@ -476,7 +503,7 @@ class Bench(store_test.Bench):
 
 
 CHECKS = (same_as_files, in_the_store, large_parts, faults, lasting_faults, kept_objects, taken, killed,
-          killed_at_manifest, resumed_without_records, ended, ended_in_silence, replaced, replaced_unseen,
+          killed_at_manifest, resumed_requests, resumed_without_records, ended, ended_in_silence, replaced, replaced_unseen,
           names_of_others, texts, refusals)
 
 if __name__ == "__main__":

@@ -86,6 +86,10 @@ TEST(Store, AnObjectIsAnInput) {
     EXPECT_EQ(input.path(), "s3://bucket/key");
     EXPECT_EQ(input.identity().size, 100U);
     EXPECT_EQ(input.remote_version(), "1");
+    EXPECT_NE(input.remote_place(), "");
+    EXPECT_EQ(input.remote_place(), store.place("gs://bucket/key"));
+    EXPECT_NE(input.remote_place(), store.place("s3://bucket/other"));
+    EXPECT_THROW(store.place("s3://bucket/nowhere-5"), ArgumentError);
     EXPECT_EQ(index_records(input, Dialect{}).findings().records, 2U);  // byte 10 is LF
     EXPECT_TRUE(input.is_unchanged());
     EXPECT_THROW(store.open("s3://bucket/breaks-6", nullptr, Encoding::kBytes), StoreError);
@@ -94,6 +98,8 @@ TEST(Store, AnObjectIsAnInput) {
 TEST(Store, SaysWhetherThereIsAnObject) {
     const Store store(kPaths, "s3://bucket/key");
     EXPECT_TRUE(store.has("s3://bucket/key", nullptr));
+    EXPECT_EQ(store.find_present("s3://bucket/key", nullptr)->size(), 100U);
+    EXPECT_EQ(store.find_present("s3://bucket/fails-1", nullptr), nullptr);
     EXPECT_FALSE(store.has("s3://bucket/fails-1", nullptr));
     EXPECT_THROW(store.has("s3://bucket/fails-2", nullptr), StoreError);
     EXPECT_NO_THROW(store.remove("s3://bucket/key", nullptr));

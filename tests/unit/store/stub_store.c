@@ -13,12 +13,12 @@ typedef struct object {
     int is_uncopied;
 } object;
 
-static int number_after(const char* url, const char* word) {
+static long long number_after(const char* url, const char* word) {
     const char* const found = strstr(url, word);
-    return found == NULL ? 0 : atoi(found + strlen(word));
+    return found == NULL ? 0 : atoll(found + strlen(word));
 }
 
-static cleave_store_result end_with(int result, cleave_store_call* call) {
+static cleave_store_result end_with(long long result, cleave_store_call* call) {
     if (result != 0) strncpy(call->message, "the stub\nsays no", call->message_size);
     return (cleave_store_result)result;
 }
@@ -39,13 +39,13 @@ static size_t ports(const void* store, uint16_t* into) {
 
 static cleave_store_result find(void* store, const char* url, void** found, cleave_store_call* call) {
     (void)store;
-    const int result = number_after(url, "fails-");
+    const int result = (int)number_after(url, "fails-");
     if (result != 0) return end_with(result, call);
     object* const one = calloc(1, sizeof(object));
-    const int size = number_after(url, "size-");
+    const long long size = number_after(url, "size-");
     one->facts.size = size != 0 ? (uint64_t)size : 100;
     one->facts.version = "1";
-    one->result = number_after(url, "breaks-");
+    one->result = (int)number_after(url, "breaks-");
     one->is_uncopied = strstr(url, "uncopied") != NULL;
     *found = one;
     return CLEAVE_STORE_DONE;
@@ -94,7 +94,7 @@ static void note(upload* one, size_t size, int is_copied) {
 static cleave_store_result begin_upload(void* store, const char* url, void** begun, cleave_store_call* call) {
     (void)store;
     upload* const one = calloc(1, sizeof(upload));
-    one->result = number_after(url, "breaks-");
+    one->result = (int)number_after(url, "breaks-");
     one->has_notes = strstr(url, "notes") != NULL;
     *begun = one;
     return end_with(0, call);
@@ -136,10 +136,17 @@ static cleave_store_result of_name(void* store, const char* url, cleave_store_ca
     return end_with(number_after(url, "breaks-"), call);
 }
 
+/* What follows the scheme of the URL. */
+static cleave_store_result place(const void* store, const char* url, char* into, cleave_store_call* call) {
+    (void)store;
+    strncpy(into, strstr(url, "://"), CLEAVE_STORE_PLACE - 1);
+    return end_with(number_after(url, "nowhere-"), call);
+}
+
 const cleave_store_module* cleave_store_open(void);
 const cleave_store_module* cleave_store_open(void) {
     static const cleave_store_module kModule = {
         CLEAVE_STORE_VERSION, sizeof(cleave_store_module), open_store, close_store, ports, find, facts, free,
-        read_object, begin_upload, free, upload_part, copy_part, complete_upload, abort_upload, of_name, of_name};
+        read_object, begin_upload, free, upload_part, copy_part, complete_upload, abort_upload, of_name, of_name, place};
     return &kModule;
 }
