@@ -100,6 +100,10 @@ public:
 
     // All pieces and the manifest are in place. Once this has returned, nothing can fail.
     virtual void concluded(const JobReport& /*report*/) {}
+
+    // The job has failed, and these URLs are all that may be left of it in a store: as objects, or as uploads that
+    // nobody sees. They could not be taken back, or have replaced what was there before. There is at least one.
+    virtual void left(const std::vector<std::string>& /*urls*/) {}
 };
 
 // Runs the job on an open input that has not been read. If it throws, all files that it created are removed, except

@@ -110,11 +110,14 @@ void abort_others(Store& store, const std::string& url, const std::string& kept,
 }
 
 // The same for uploads that requests may have begun whose answers were lost.
-void abort_unknown(Store& store, const std::string& url, const std::string& kept) {
+// Returns whether that worked: who may write need not be allowed to list.
+bool abort_unknown(Store& store, const std::string& url, const std::string& kept) {
     Aftermath aftermath;
     try {
         abort_others(store, url, kept, aftermath.call());
-    } catch (const Failure&) {  // who may write need not be allowed to list
+        return true;
+    } catch (const Failure&) {
+        return false;
     }
 }
 
@@ -152,8 +155,8 @@ std::unique_ptr<Upload> Upload::begin(Store& store, const std::string& url, clea
     try {
         if (store.perform(make, call, take).may_be_done) abort_unknown(store, url, id);
     } catch (const Failure& failure) {
-        if (failure.may_be_done()) abort_unknown(store, url, "");
-        throw;
+        if (!failure.may_be_done() || abort_unknown(store, url, "")) throw;
+        throw Failure(failure.result(), failure.what() + std::string("; an upload of this name may be left"));
     }
     return std::unique_ptr<Upload>(new Upload(store, path, id));
 }
@@ -281,11 +284,12 @@ bool Upload::is_there(cleave_store_call& call) const {
 }
 
 // The same after a failure, which is what matters if this fails, too.
-bool Upload::is_found_there() const {
+bool Upload::is_found_there() {
     Aftermath aftermath;
     try {
         return is_there(aftermath.call());
     } catch (const Failure&) {
+        is_in_doubt_ = true;
         return false;
     }
 }
@@ -337,7 +341,10 @@ void Upload::ask_to_complete(bool replaces, cleave_store_call& call) {
 }
 
 void Upload::abort(cleave_store_call& call) const {
-    store_.perform([&] { return abort_exchange_of(store_, path_, id_); }, call);
+    const Response response = store_.perform([&] { return abort_exchange_of(store_, path_, id_); }, call);
+    if (is_in_doubt_ && response.status == 404) {
+        throw Failure(CLEAVE_STORE_FAILED, "the upload is gone, so the object may be there");
+    }
 }
 
 }  // namespace cleave::store

@@ -10,6 +10,7 @@
 //             the tag does not say that much, the number of parts or the size alone decides.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,7 +36,7 @@ public:
               cleave_store_call& call);
     // The failure is TAKEN if there is such an object, unless it `replaces` it.
     void complete(bool replaces, cleave_store_call& call);
-    // Succeeds if the upload no longer exists.
+    // Succeeds if the upload no longer exists, unless it may have become the object.
     void abort(cleave_store_call& call) const;
 
 private:
@@ -54,13 +55,14 @@ private:
     Response look(cleave_store_call& call) const;
     bool is_there(cleave_store_call& call) const;
     void ask_to_complete(bool replaces, cleave_store_call& call);
-    bool is_found_there() const;
+    bool is_found_there();
 
     Store& store_;
     const std::string path_;
     const std::string id_;
     mutable std::mutex mutex_;
     std::map<std::uint32_t, Part> parts_;  // by number; under mutex_
+    std::atomic<bool> is_in_doubt_{false};  // whether the object is complete
 };
 
 }  // namespace cleave::store

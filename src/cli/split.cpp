@@ -1,7 +1,10 @@
 // cleave split: writes pieces to files.
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cleave/job.h"
 #include "cli/diagnostics.h"
@@ -23,6 +26,9 @@ constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
 
 // A limit that leads to more pieces than this may be a mistake, such as -C 500 instead of -l 500.
 constexpr std::uint64_t kManyPieces = 10000;
+
+// How many objects a message names.
+constexpr std::size_t kMostNamed = 3;
 
 // The options that limit pieces, as the user would type them.
 std::string limits_text(const Policy& policy) {
@@ -101,6 +107,15 @@ public:
         event["records"] = report.findings.records - context_.header_records;
         event["pieces"] = report.pieces;
         print_event(out_, event);
+    }
+
+    // Not even --quiet hides it: somebody has to remove them.
+    void left(const std::vector<std::string>& urls) override {
+        std::string text = "these may be left in the store, as objects or as uploads that nobody sees: ";
+        const std::size_t count = std::min(urls.size(), kMostNamed);
+        for (std::size_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + printable(urls[i]);
+        if (urls.size() > count) text += formatted(" and {} more", urls.size() - count);
+        print_warning(text);
     }
 
     // The path of the first piece; empty if there are no pieces.

@@ -11,7 +11,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cleave/error.h"
 #include "cleave/foreign.h"
@@ -46,11 +48,21 @@ public:
         } catch (const InputError&) {
             // With rules, values of records before the bad one may have ended up in columns that no rule changes.
             if (rewriting_ && output_) output_->keep_nothing();
+            take_back();
+            throw;
+        } catch (...) {  // also what the observer throws
+            take_back();
             throw;
         }
     }
 
 private:
+    void take_back() {
+        if (!output_) return;
+        const std::vector<std::string> left = output_->take_back();
+        if (!left.empty()) observer_.left(left);
+    }
+
     JobReport run_to_end() {
         input_.set_threads(job_.execution.thread_count());
         report_.sniffed = settle_dialect(job_.dialect, input_);

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/name_list.h"
 #include "cleave/names.h"
@@ -27,6 +29,8 @@ public:
     void seal();
     // Call this after seal(). Keeps everything that was created.
     void commit() noexcept { target_->commit(); }
+    // Call this if the job has failed: see PieceTarget::take_back().
+    std::vector<std::string> take_back() { return target_->take_back(); }
     // Keeps nothing that was created, even under OutputOptions::resume.
     void keep_nothing() noexcept { target_->keep_nothing(); }
 

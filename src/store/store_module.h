@@ -98,7 +98,8 @@ typedef struct cleave_store_module {
     /* Makes the object of all its parts, of which there is at least one. CLEAVE_STORE_TAKEN if there is an object of
      * that name, unless `replaces` is nonzero: then that object is gone. Stores that cannot tell replace it. */
     cleave_store_result (*complete_upload)(void* upload, int replaces, cleave_store_call* call);
-    /* Makes the store forget the parts. Succeeds if the upload no longer exists. */
+    /* Makes the store forget the parts. Succeeds if the upload no longer exists, unless complete_upload() failed and
+     * could not find out whether there is an object. */
     cleave_store_result (*abort_upload)(void* upload, cleave_store_call* call);
 
     /* Removes an object. Succeeds if it does not exist. */

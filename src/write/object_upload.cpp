@@ -19,6 +19,7 @@ StoreUpload& ObjectUpload::parts() {
             throw SystemError(EEXIST, std::generic_category(), url_);
         }
         upload_ = std::make_unique<StoreUpload>(store_, url_, cancellation_);
+        may_be_left_ = true;
     }
     return *upload_;
 }
@@ -35,7 +36,10 @@ void ObjectUpload::take_back() {
         upload_->abort();
     } else if (present_ != Present::kReplaced) {
         store_.remove(url_, cancellation_);
+    } else {
+        return;
     }
+    may_be_left_ = false;
 }
 
 }  // namespace cleave

@@ -39,6 +39,8 @@ public:
     // Aborts the upload, or removes the object if it is complete. An object that may have replaced another one stays,
     // because that one cannot be had back. Throws StoreError, Cancelled.
     void take_back();
+    // Whether something may be in the store after take_back(). For the thread that has waited for it.
+    bool may_be_left() const noexcept { return may_be_left_; }
 
 private:
     const Store& store_;
@@ -48,6 +50,7 @@ private:
     Mutex mutex_;
     std::unique_ptr<StoreUpload> upload_ CLEAVE_GUARDED_BY(mutex_);
     bool is_complete_ = false;
+    bool may_be_left_ = false;
 };
 
 }  // namespace cleave

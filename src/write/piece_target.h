@@ -113,6 +113,10 @@ public:
     // still be taken back.
     virtual void seal(const SideTexts& texts) = 0;
 
+    // Call this if the run has failed. Takes back what is not on this machine, and returns the URLs of what may be left
+    // there nevertheless. The destructor takes back the rest.
+    virtual std::vector<std::string> take_back() { return {}; }
+
     // Keeps nothing that was written, even under OutputOptions::resume.
     virtual void keep_nothing() noexcept {}
 

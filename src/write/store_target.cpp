@@ -44,7 +44,7 @@ StoreTarget::StoreTarget(const Store& store, const Input& input, const OutputOpt
 }
 
 StoreTarget::~StoreTarget() {
-    if (!is_committed_) take_back();
+    if (!is_settled_) undo();
 }
 
 std::vector<char> StoreTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
@@ -212,26 +212,38 @@ void StoreTarget::seal(const SideTexts& texts) {
 }
 
 void StoreTarget::commit() noexcept {
-    is_committed_ = true;
+    is_settled_ = true;
     if (report_.file) report_.file->commit();
     if (manifest_.file) manifest_.file->commit();
 }
 
-// The first failure ends it: the store cannot be reached, and every further attempt would wait for a long time.
-// Aborting comes first, because whoever may write objects may do that, but need not be allowed to remove them.
-void StoreTarget::take_back() noexcept {
+std::vector<std::string> StoreTarget::take_back() {
+    undo();
+    std::vector<std::string> left;
+    const MutexLock lock(mutex_);
+    for (const ObjectUpload& object : objects_) {
+        if (object.may_be_left()) left.push_back(shown_url(object.url()));
+    }
+    return left;
+}
+
+// Aborting comes first, because whoever may write objects may do that, but need not be allowed to remove them. In each
+// of both, the first failure ends it: the store cannot be reached, and every further attempt would wait for a long time.
+void StoreTarget::undo() noexcept {
+    is_settled_ = true;
     stop_.request();
-    queue_.clear();
-    try {
-        const MutexLock lock(mutex_);
-        for (const bool is_complete : {false, true}) {
+    for (const bool is_complete : {false, true}) {
+        queue_.clear();
+        try {
+            const MutexLock lock(mutex_);
             for (ObjectUpload& object : objects_) {
                 if (object.is_complete() == is_complete) queue_.add(0, [&object] { object.take_back(); });
             }
             queue_.wait();
+        } catch (const std::exception&) {  // the run has failed in any case
         }
-    } catch (const std::exception&) {  // the run has failed in any case
     }
+    queue_.clear();
 }
 
 }  // namespace cleave

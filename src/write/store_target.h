@@ -45,6 +45,7 @@ public:
     void fail(const std::exception_ptr& failure) noexcept override;
     void throw_failure() override;
     void wait() override;
+    std::vector<std::string> take_back() override;
     void seal(const SideTexts& texts) override;
     void commit() noexcept override;
 
@@ -65,7 +66,7 @@ private:
     bool settle_present(const std::string& path, std::span<const BlobRange> parts);
     bool holds(const RemoteFile& object, const std::string& url, std::span<const BlobRange> parts) const;
     ObjectUpload& add_object(const std::string& url, Present present) CLEAVE_EXCLUDES(mutex_);
-    void take_back() noexcept;
+    void undo() noexcept;
 
     const Store& store_;
     const Input& input_;
@@ -76,7 +77,7 @@ private:
     SideText report_;
     SideText manifest_;
     bool are_checked_ = false;  // prepare() has looked at all names
-    bool is_committed_ = false;
+    bool is_settled_ = false;  // committed, or taken back
     Mutex mutex_;
     std::deque<ObjectUpload> objects_ CLEAVE_GUARDED_BY(mutex_);
     std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);

@@ -354,6 +354,25 @@ def lost_answers(module):
             server.uploads.clear()
 
 
+def doubts(module):
+    """An upload that is gone although no answer said that it is an object: abort() does not claim that nothing is left"""
+    for fault, expected in (("lost", FAILED), ("500", DONE)):
+        with serve() as server, Store(module, server) as store:
+            _, upload = store.begin("s3://bucket/a")
+            check(upload.part(1, PART) == DONE, "a part")
+            server.fault = lambda one, fault=fault: {"complete": fault}.get(kind_of(one), "expired" if one.method == "HEAD" else None)
+            check(upload.complete() == FAILED, "complete")
+            server.fault = lambda request: None
+            check(("bucket/a" in server.objects) == (fault == "lost"), "the object")
+            check(upload.abort() == expected and not server.uploads, "abort after %s" % fault)
+    with serve() as server, Store(module, server) as store:
+        faults_ = {"begin": "lost", "list": "expired"}
+        server.fault = lambda one: faults_.get(kind_of(one))
+        made = module.make("begin_upload", store.handle, b"s3://bucket/a")
+        check(made[0] == FAILED and made[1].endswith("; an upload of this name may be left"), made)
+        check(len(server.uploads) == 6, "%d uploads" % len(server.uploads))
+
+
 def conditions(module):
     """An object that is there is replaced only if that is asked for, also by servers that know no conditions"""
     for support in (True, False):
@@ -486,7 +505,7 @@ def encryption(module):
                 check(store.begin("s3://bucket/a")[0] == FAILED and not server.uploads, "one that is not")
 
 
-CHECKS = (many_parts, refused, passing_faults, lasting_faults, lost_answers, conditions, copies, lists, cancelled,
+CHECKS = (many_parts, refused, passing_faults, lasting_faults, lost_answers, doubts, conditions, copies, lists, cancelled,
           encryption)
 
 

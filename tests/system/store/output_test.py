@@ -194,7 +194,11 @@ def kept_objects(bench):
         server.fault = refuse
         found = bench.run(server, "split", "-n", "40", path, "-o", "s3://out/{i}.csv")
         check(found[0] == 1 and "the credentials have expired" in found[2], found)
-        check(len(objects_in(server, "out/")) == 8 and server.uploads == {}, "%d uploads are left" % len(server.uploads))
+        left = objects_in(server, "out/")
+        check(len(left) == 8 and server.uploads == {}, "%d uploads are left" % len(server.uploads))
+        names = found[2].partition("may be left in the store, as objects or as uploads that nobody sees: ")[2]
+        named = names.partition(" and 5 more\n")[0].split(", ")
+        check(len(named) == 3 and all(name.removeprefix("s3://out/") in left for name in named), found)
 
 
 def taken(bench):
