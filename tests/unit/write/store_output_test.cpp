@@ -73,9 +73,19 @@ TEST_F(StoreOutputTest, BytesAreSentInParts) {
     EXPECT_EQ(written(StoreOutput::kPartSize), "8388608");
     EXPECT_EQ(written(StoreOutput::kPartSize + 1), "8388608, 1");
     EXPECT_EQ(written(3 * StoreOutput::kPartSize + kMiB), "8388608 x 3, 1048576");
-    // As many parts as an object can have are not enough, unless they become larger.
-    EXPECT_EQ(written(1000 * StoreOutput::kPartSize + 5 * StoreOutput::kPartSize),
-              "8388608 x 1000, 16777216 x 2, 8388608");
+}
+
+// As many parts as an object can have are not enough, unless they become larger. Copied parts count, and move no bytes.
+TEST_F(StoreOutputTest, PartsGrow) {
+    const auto written = [&](std::uint64_t copied, std::uint64_t size) {
+        return parts("size-1000000000000", [&](StoreOutput& output, const Input& input) {
+            output.write_body(input, body(100, copied * StoreOutput::kCopySize), 0, nullptr);
+            output.write(std::vector<std::uint8_t>(size));
+        });
+    };
+    constexpr std::uint64_t kPart = StoreOutput::kPartSize;
+    EXPECT_EQ(written(999, 6 * kPart), "copied 67108864 x 999, 8388608, 16777216 x 2, 8388608");
+    EXPECT_EQ(written(1999, 7 * kPart), "copied 67108864 x 1999, 16777216, 33554432, 8388608");
 }
 
 TEST_F(StoreOutputTest, ABodyWithoutAHeaderIsCopied) {
