@@ -61,7 +61,7 @@ private:
     const std::string path_;
     const std::string id_;
     mutable std::mutex mutex_;
-    std::map<std::uint32_t, Part> parts_;  // by number; under mutex_
+    std::map<std::uint32_t, Part> parts_;   // by number; under mutex_
     std::atomic<bool> is_in_doubt_{false};  // whether the object is complete
 };
 

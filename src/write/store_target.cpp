@@ -228,7 +228,7 @@ std::vector<std::string> StoreTarget::take_back() {
 }
 
 // Aborting comes first, because whoever may write objects may do that, but need not be allowed to remove them. In each
-// of both, the first failure ends it: the store cannot be reached, and every further attempt would wait for a long time.
+// of both, the first failure ends it: the store cannot be reached, and every further attempt would wait for a while.
 void StoreTarget::undo() noexcept {
     is_settled_ = true;
     stop_.request();

@@ -77,7 +77,7 @@ private:
     SideText report_;
     SideText manifest_;
     bool are_checked_ = false;  // prepare() has looked at all names
-    bool is_settled_ = false;  // committed, or taken back
+    bool is_settled_ = false;   // committed, or taken back
     Mutex mutex_;
     std::deque<ObjectUpload> objects_ CLEAVE_GUARDED_BY(mutex_);
     std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);

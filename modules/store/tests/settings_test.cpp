@@ -67,8 +67,9 @@ TEST_F(SettingsTest, Proxies) {
         const Settings settings = of("http://host/file");
         return settings.ports.size() == 2 ? settings.ports[1] : 0;
     };
-    for (const char* const proxy : {"proxy", "http://proxy", "HTTP://proxy/", "http://me:secret@proxy", "socks5://proxy",
-                                    "socks5h://proxy/", "http://proxy:", "http://[::1]", "http://proxy/:77"}) {
+    for (const char* const proxy :
+         {"proxy", "http://proxy", "HTTP://proxy/", "http://me:secret@proxy", "socks5://proxy", "socks5h://proxy/",
+          "http://proxy:", "http://[::1]", "http://proxy/:77"}) {
         EXPECT_EQ(port(proxy), 1080) << proxy;
     }
     for (const char* const proxy : {"https://proxy", "HTTPS://proxy", "https://me:secret@[::1]/"}) {

@@ -494,7 +494,7 @@ class Bench(store_test.Bench):
     def pipe(self, server, data, *words):
         """Like run(), with the data from a pipe, so the names are not known before the pieces."""
         done = subprocess.run([self.cleave, *words], input=data, env=self.environment(server), capture_output=True, check=False)
-        return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+        return self.unrevealing(server, done)
 
     @contextlib.contextmanager
     def start(self, server, *words):

@@ -70,9 +70,16 @@ class Bench:
         environment = {name: value for name, value in environment.items() if value}
         done = subprocess.run([self.cleave, *words], capture_output=True, timeout=TIMEOUT_S, cwd=self.work, env=environment,
                               check=False)
+        return self.unrevealing(server, done)
+
+    @staticmethod
+    def unrevealing(server, done):
+        """What run() returns of a process that has ended, after a look for secrets and for signatures that were sent."""
         errors = done.stderr.decode(errors="replace")
-        for secret in (SECRET, TOKEN, "Signature="):
+        sent = [request.headers.get("Authorization", "") for request in server.requests if request] if server else []
+        for secret in {SECRET, TOKEN, "Signature=", *(text[-64:] for text in sent if text)}:
             check(secret not in errors, "a message shows a secret: %s" % errors)
+            check(secret.encode() not in done.stdout, "the output shows a secret: %s" % done.stdout)
         return done.returncode, done.stdout, errors
 
     @contextlib.contextmanager
@@ -324,15 +331,20 @@ def has_ports():
     return tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 7)
 
 
-def encryption(bench):
-    """TLS: a certificate that AWS_CA_BUNDLE vouches for, and one that nobody does"""
+def encrypt(bench, server):
+    """Makes the server speak TLS. Returns the path of its certificate, and the server."""
     openssl, key, certificate = need_tool("openssl"), os.path.join(bench.work, "key.pem"), os.path.join(bench.work, "cert.pem")
     subprocess.run([openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                     "-subj", "/CN=store", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
                    check=True, capture_output=True)
-    data = records(200000, 6)
-    server = Server({"bucket/a.csv": data}, KEY, SECRET)
     server.encrypt(certificate, key)
+    return certificate, server
+
+
+def encryption(bench):
+    """TLS: a certificate that AWS_CA_BUNDLE vouches for, and one that nobody does"""
+    data = records(200000, 6)
+    certificate, server = encrypt(bench, Server({"bucket/a.csv": data}, KEY, SECRET))
     with server:
         found = bench.run(server, "cat", "s3://bucket/a.csv", AWS_CA_BUNDLE=certificate)
         check(found == (0, data, ""), "a certificate that is known: %s" % (found[2],))
