@@ -34,6 +34,10 @@ TEST(Place, BucketsInTheNameOfTheServer) {
     }
     EXPECT_EQ(place_of("s3-eu-west-1.amazonaws.com", "/bucket/key"), place);
     EXPECT_EQ(place_of("s3.amazonaws.com", "/bucket/key"), place);
+}
+
+TEST(Place, OtherBucketsInTheNameOfTheServer) {
+    const std::string place = place_of("s3.eu-north-1.amazonaws.com", "/bucket/key");
     for (const char* const host : {"other.s3.amazonaws.com", "bucket.s3.cn-north-1.amazonaws.com.cn",
                                    "bucket.s3.example.org", "bucket.ec2.amazonaws.com", "bucket.amazonaws.com"}) {
         EXPECT_NE(place_of(host, "/key"), place) << host;
