@@ -10,6 +10,8 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "failure.h"
 
@@ -60,34 +62,45 @@ TEST_F(SettingsTest, Locations) {
     }
 }
 
-// As libcurl takes them.
-TEST_F(SettingsTest, Proxies) {
-    const auto port = [](const std::string& proxy) -> int {
+// The port of a proxy, as libcurl takes it; 0 if there is none.
+int proxy_port(const Settings& settings) { return settings.ports.size() == 2 ? settings.ports[1] : 0; }
+
+TEST_F(SettingsTest, PortsOfProxies) {
+    const std::vector<std::pair<std::string, int>> cases{{"proxy", 1080},
+                                                         {"http://proxy", 1080},
+                                                         {"HTTP://proxy/", 1080},
+                                                         {"socks5://proxy", 1080},
+                                                         {"socks5h://proxy/", 1080},
+                                                         {"http://proxy:", 1080},
+                                                         {"http://[::1]", 1080},
+                                                         {"http://proxy/:77", 1080},
+                                                         {"http://me:secret@proxy", 1080},
+                                                         {"https://proxy", 443},
+                                                         {"HTTPS://proxy", 443},
+                                                         {"https://me:secret@[::1]/", 443},
+                                                         {"proxy:8080", 8080},
+                                                         {"https://proxy:81", 81},
+                                                         {"http://me:secret@[::1]:82/", 82},
+                                                         {"", 0}};
+    for (const auto& [proxy, port] : cases) {
         set("http_proxy", proxy);
-        const Settings settings = of("http://host/file");
-        return settings.ports.size() == 2 ? settings.ports[1] : 0;
-    };
-    for (const char* const proxy :
-         {"proxy", "http://proxy", "HTTP://proxy/", "http://me:secret@proxy", "socks5://proxy", "socks5h://proxy/",
-          "http://proxy:", "http://[::1]", "http://proxy/:77"}) {
-        EXPECT_EQ(port(proxy), 1080) << proxy;
+        EXPECT_EQ(proxy_port(of("http://host/file")), port) << proxy;
     }
-    for (const char* const proxy : {"https://proxy", "HTTPS://proxy", "https://me:secret@[::1]/"}) {
-        EXPECT_EQ(port(proxy), 443) << proxy;
-    }
-    for (const char* const proxy : {"proxy:8080", "https://proxy:8080", "http://me:secret@[::1]:8080/"}) {
-        EXPECT_EQ(port(proxy), 8080) << proxy;
-    }
-    EXPECT_EQ(of("http://host/file").proxy, "[::1]:8080");
+}
+
+TEST_F(SettingsTest, ProxiesThatCannotBe) {
     for (const char* const proxy : {"http://me:secret@proxy:8a", "http://me:secret@proxy:99999"}) {
+        set("http_proxy", proxy);
         try {
-            port(proxy);
+            of("http://host/file");
             FAIL() << proxy;
         } catch (const Failure& failure) {
             EXPECT_STREQ(failure.what(), "the port of the proxy is not a number");
         }
     }
-    set("http_proxy", "");
+}
+
+TEST_F(SettingsTest, WhereProxiesAreNamed) {
     EXPECT_EQ(of("http://host/file").proxy, "");
     set("HTTP_PROXY", "http://proxy");  // a web server sets it to what its client sends
     EXPECT_EQ(of("http://host/file").ports, Ports{80});
@@ -95,8 +108,9 @@ TEST_F(SettingsTest, Proxies) {
     EXPECT_EQ(of("https://host/file").ports, (Ports{443, 1}));
     set("https_proxy", "http://proxy:2");
     EXPECT_EQ(of("https://host/file").ports, (Ports{443, 2}));
-    set("ALL_PROXY", "http://proxy:3");
+    set("ALL_PROXY", "http://me:secret@proxy:3");
     EXPECT_EQ(of("http://host/file").ports, (Ports{80, 3}));
+    EXPECT_EQ(of("http://host/file").proxy, "proxy:3");
 }
 
 TEST_F(SettingsTest, Hosts) {
