@@ -42,8 +42,8 @@ def main():
         def run(*words):
             subprocess.run([args.cleave, *words], env=environment, check=True, stdout=subprocess.DEVNULL)
 
-        def split(source, place):
-            run("split", "-n", "8", source, "-o", place + "{i}.csv")
+        def split(source, place, index="never"):
+            run("split", "-n", "8", "--index", index, source, "-o", place + "{i}.csv")
 
         def download():
             client.download_file(IN, "a.csv", copy)
@@ -53,11 +53,14 @@ def main():
                 client.upload_file(path, OUT, os.path.basename(path))
 
         jobs = {
-            "count": lambda: run("count", "s3://%s/a.csv" % IN),
+            "count": lambda: run("count", "--index", "never", "s3://%s/a.csv" % IN),
             "download, count": lambda: (download(), run("count", copy)),
             "split in the store": lambda: split("s3://%s/a.csv" % IN, "s3://%s/" % OUT),
             "download, split, upload": lambda: (download(), split(copy, os.path.join(folder, "p.")), upload()),
             "split into the store": lambda: split(args.file, "s3://%s/" % OUT),
+            "index": lambda: run("index", "s3://%s/a.csv" % IN),
+            "count by it": lambda: run("count", "--index", "require", "s3://%s/a.csv" % IN),
+            "split by it": lambda: split("s3://%s/a.csv" % IN, "s3://%s/" % OUT, "require"),
             "split, upload": lambda: (split(args.file, os.path.join(folder, "p.")), upload()),
         }
         times = {name: [] for name in jobs}

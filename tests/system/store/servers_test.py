@@ -72,6 +72,7 @@ def moto():
 
 class Place:
     """Two buckets on the server, empty at the beginning."""
+    requests = ()   # what servers of others are sent is not known
 
     def __init__(self, url, key, secret):
         self.url, self.secret = url, secret
@@ -387,7 +388,35 @@ def texts(bench):
         check(place.uploads() == [], "uploads are left")
 
 
-CHECKS = (reads, splits, names, taken, appears, killed, replaced, ended, credentials, texts)
+def indexed(bench):
+    """The index of an object is an object, by which it is cut; that of another version is not used"""
+    data = sized(60 * MB)
+    path = bench.write("large.csv", data)
+    with bench.place() as place:
+        place.put(place.input, "large.csv", data)
+        stored = "s3://%s/large.csv" % place.input
+        check(bench.run(place, "index", stored)[0] == 0, "no index")
+        check(set(place.keys(place.input)) == {"large.csv", "large.csv.cleave"}, place.keys(place.input))
+        check(bench.run(place, "index", "--verify", stored) == (0, b"", ""), "it does not match")
+        found = bench.run(place, "count", "--index", "require", stored)
+        check(found[:2] == bench.run(None, "count", path)[:2], "count: %s" % (found,))
+        for words in (("-n", "4"), ("-n", "4", "--header", "first"), ("-C", "9M")):
+            wanted = as_files(bench, path, words)[1]
+            found = bench.run(place, "split", *words, "--index", "require", stored, "-o", "s3://%s/{i}.csv" % place.output)
+            check(found[0] == 0, "%s: %s" % (words, found))
+            need_same(place, place.output, "", wanted, words)
+            if "first" in words:
+                pieces = ["s3://%s/%s" % (place.output, name) for name in wanted]
+                found = bench.run(place, "join", "--header", "first", *pieces)
+                check(found == (0, data, ""), "join: %s" % (found[0],))
+            place.clear(place.output)
+        place.put(place.input, "large.csv", data + b"7,x,y\n")
+        found = bench.run(place, "count", "--index", "require", stored)
+        check(found[:2] == (4, b""), "of another version: %s" % (found,))
+        check(place.uploads() == [], "uploads are left")
+
+
+CHECKS = (reads, splits, indexed, names, taken, appears, killed, replaced, ended, credentials, texts)
 
 if __name__ == "__main__":
     sys.exit(store_test.main(__doc__, CHECKS, Bench, ("--endpoint",)))
