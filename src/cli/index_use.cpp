@@ -62,8 +62,7 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
         fault = error.code().message();
     } catch (const StoreError&) {  // without the right to list a bucket, a missing object is a forbidden one
         if (is_required) throw;
-        if (!arguments.verbose) return nullptr;
-        fault = "the store does not show it";
+        return nullptr;
     }
     if (!arguments.quiet) print_message(formatted("{}: not used: {}", display_name(path), fault));
     return nullptr;
