@@ -87,7 +87,7 @@ std::uint64_t version_of(const Json& manifest) {
 // Sets the paths of a piece that is named only in the manifest.
 void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
     const auto beneath = path_beneath("", piece.path);
-    if (!beneath && version == 1) {
+    if ((!beneath || is_store_url(piece.path)) && version == 1) {
         throw ArgumentError("join: the piece '" + piece.path +
                             "' is outside the current folder; list the pieces after the manifest");
     }

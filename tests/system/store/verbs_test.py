@@ -79,6 +79,14 @@ def joined(bench):
     with Server({"p/a.csv": b"h\n1\n", "p/b.csv": b"h\n2\n", "p/m.json": b'{"cleave": 2'}, KEY, SECRET) as server:
         found = bench.run(server, "join", "s3://p/a.csv", "s3://p/b.csv", "-o", "s3://p/c.csv")
         check(found[0] == 2 and set(server.objects) == {"p/a.csv", "p/b.csv", "p/m.json"}, "an object as output: %s" % (found,))
+        server.buckets.add("o")
+        found = bench.run(server, "split", "-n", "2", bench.write("some.csv", b"h\n1\n2\n"), "-o", "s3://o/{i}.csv",
+                          "--manifest", "m.json")
+        check(found[0] == 0, "a manifest beside objects: %s" % (found,))
+        found = bench.run(server, "join", "--manifest", "m.json")
+        check(found[:2] == (2, b"") and "list the pieces after the manifest" in found[2], "its URLs: %s" % (found,))
+        found = bench.run(server, "join", "--manifest", "m.json", "s3://o/1.csv", "s3://o/2.csv")
+        check(found == (0, b"h\n1\n2\n", ""), "of listed objects: %s" % (found,))
         found = bench.run(server, "join", "--manifest", "s3://p/m.json")
         check(found[0] == 3 and "not a manifest" in found[2], "no manifest: %s" % (found,))
         for name in ("../a.csv", "/a.csv", "x/../../a.csv"):
