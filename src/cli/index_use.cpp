@@ -20,11 +20,12 @@ bool is_cut_on_arrival(const Arguments& arguments) {
 
 // Whether an index would save the verb any reading.
 bool may_help(const Arguments& arguments, const Input& input) {
-    if (input.is_stream()) return !is_cut_on_arrival(arguments);
+    const bool reads_ranges = arguments.verb == Verb::kScan || !arguments.plan.empty();
     // To look for the index of an object takes a request. This much of the object is there as soon.
     constexpr std::uint64_t kLeastObject = std::uint64_t{16} << 20;
-    if (input.remote() != nullptr && input.identity().size < kLeastObject) return false;
-    return arguments.verb != Verb::kScan && arguments.plan.empty();  // which read ranges without looking for records
+    if (input.remote() != nullptr && input.identity().size < kLeastObject && !reads_ranges) return false;
+    // Ranges of a gzip file need an index, others are read without looking for records.
+    return input.is_stream() ? !is_cut_on_arrival(arguments) : !reads_ranges;
 }
 
 }  // namespace
@@ -34,10 +35,11 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
     const bool is_required = arguments.index == IndexUse::kRequire;
     if (arguments.index == IndexUse::kNever) return nullptr;
     Input& input = opened.input;
-    if (context.path == "-" || (input.is_stream() && !GzipInput::is_gzip_file(input))) {
+    const bool is_of_web_server = is_store_url(context.path) && !is_bucket_url(context.path);
+    if (context.path == "-" || is_of_web_server || (input.is_stream() && !GzipInput::is_gzip_file(input))) {
         if (!is_required) return nullptr;
-        throw UsageError(
-            formatted("{}: --index require needs a plain or gzip regular file", display_name(context.path)));
+        throw UsageError(formatted("{}: --index require needs a plain or gzip file, or such an object in a bucket",
+                                   display_name(context.path)));
     }
     if (!input.is_stream() && input.blob().size() == 0) return nullptr;  // there is nothing to scan
     if (!is_required && !may_help(arguments, input)) return nullptr;

@@ -69,6 +69,7 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
 // For a file that does not exist and whose name looks like a network address.
 std::string url_hint(const Context& context, const std::error_code& code) {
     if (code != std::errc::no_such_file_or_directory || context.path.find("://") == std::string::npos) return "";
+    if (is_store_url(context.path)) return "";  // something else does not exist
     return formatted("; try: curl -s {} | cleave {} ... -", shell_word(context.path),
                      verb_name(context.arguments.verb));
 }

@@ -10,8 +10,6 @@
 
 namespace cleave::cli {
 
-std::string shown_name(const std::string& name) { return is_store_url(name) ? shown_url(name) : name; }
-
 Fd open_file(const std::string& path) {
     const bool is_stream = path == "-";
     Fd file(is_stream ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)

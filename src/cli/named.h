@@ -10,9 +10,6 @@
 
 namespace cleave::cli {
 
-// The name without the query of a URL, for messages.
-std::string shown_name(const std::string& name);
-
 // Opens a file or standard input. Throws SystemError.
 Fd open_file(const std::string& path);
 

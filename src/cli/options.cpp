@@ -200,7 +200,8 @@ void take_inputs(const Given& given, Arguments& arguments) {
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
     if (!many && arguments.inputs.size() > 1) {
         throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
-                                   arguments.inputs[1], second_input_hint(arguments.verb, arguments.inputs)));
+                                   shown_name(arguments.inputs[1]),
+                                   second_input_hint(arguments.verb, arguments.inputs)));
     }
     if (!arguments.inputs.empty()) return;
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
@@ -254,7 +255,8 @@ void take_key(const Given& given, Arguments& arguments) {
 }
 
 void take_info(const Given& given, Arguments& arguments) {
-    if (!given.inputs().empty()) throw UsageError(formatted("info takes no FILE: '{}'", given.inputs().front()));
+    if (!given.inputs().empty())
+        throw UsageError(formatted("info takes no FILE: '{}'", shown_name(given.inputs().front())));
     arguments.calibrates = given.has("calibrate");
     if (const std::string* const device = given.text("device")) arguments.device = *device;
 }

@@ -128,6 +128,11 @@ void take_filter(const Given& given, Arguments& arguments) {
 // Objects lack some of what files have.
 void refuse_for_store(const Given& given, const Arguments& arguments) {
     const std::string& names = arguments.output.names;
+    for (const char* const option : {"manifest", "redact-report"}) {
+        const std::string* const path = given.text(option);
+        if (path != nullptr && is_store_url(*path) && store_root(*path) != store_root(names))
+            throw UsageError(formatted("--{}: an object must be in the bucket of the pieces", option));
+    }
     if (!arguments.output.filter.empty() || !is_store_url(names)) return;
     if (names.starts_with("http"))
         throw UsageError(formatted("{}: objects are written only under s3:// and gs://", given.spelling("output")));

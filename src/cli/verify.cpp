@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -113,6 +114,9 @@ public:
         const std::string& report = context.arguments.inputs.front();
         const bool is_stream = report == kStandardStream || leads_to_stream(report);
         folder_ = is_stream ? "" : folder_of(report);
+        // A web server may take more than a name from a URL, and what follows a question mark is of the report alone.
+        if (is_store_url(folder_) && !is_bucket_url(folder_))
+            throw UsageError("verify: the report of a web server does not say where its files are; download them");
         if (!is_store_url(folder_)) descriptor_ = open_folder(folder_);
     }
 
@@ -160,7 +164,11 @@ private:
             at += size;
             return size;
         };
-        return of_bytes(read, listed);
+        try {
+            return of_bytes(read, listed);
+        } catch (const InputChangedError& error) {  // not the report
+            throw std::runtime_error(formatted("{}: {}", listed.shown, error.what()));
+        }
     }
 
     std::string_view of_bytes(Reader read, const Listed& listed) const {

@@ -48,7 +48,11 @@ std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
     return dialect;
 }
 
-std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+// The name of a file or an object, without the folders; a URL may end with a signature.
+std::string last_component(const std::string& path) {
+    const std::string shown = shown_name(path);
+    return shown.substr(shown.rfind('/') + 1);
+}
 
 // Rejects pieces that do not follow each other in the input. Pieces by value do not, because their records come from
 // all over it. If the manifest does not say where pieces start, their order is not checked.
@@ -84,12 +88,16 @@ std::uint64_t version_of(const Json& manifest) {
     return *version;
 }
 
-// Sets the paths of a piece that is named only in the manifest.
-void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
+// Sets the paths of a piece that is named only in the manifest. A manifest from elsewhere chooses no files here, and no
+// manifest chooses servers; a web server may take more than a name from a URL.
+void place(ListedPiece& piece, std::uint64_t version, const std::string& manifest, const std::string& folder) {
     const auto beneath = path_beneath("", piece.path);
-    if ((!beneath || is_store_url(piece.path)) && version == 1) {
-        throw ArgumentError("join: the piece '" + piece.path +
-                            "' is outside the current folder; list the pieces after the manifest");
+    const bool is_near = is_bucket_url(manifest) ? version == 2 : !is_store_url(manifest) && !is_store_url(piece.path);
+    if (!beneath || !is_near) {
+        const std::string why =
+            is_store_url(manifest) ? "' is not known to be beside it" : "' is outside the current folder";
+        throw ArgumentError("join: the piece '" + shown_name(piece.path) + why +
+                            "; list the pieces after the manifest");
     }
     piece.beneath = *beneath;
     piece.path = folder + *beneath;
@@ -98,10 +106,10 @@ void place(ListedPiece& piece, std::uint64_t version, const std::string& folder)
 
 // Replaces the names from the manifest with the given paths.
 void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
-    std::map<std::string_view, const std::string*> by_name;
+    std::map<std::string, const std::string*> by_name;
     for (const std::string& path : paths) {
         if (!by_name.emplace(last_component(path), &path).second) {
-            throw ArgumentError("join: two pieces have the name '" + std::string(last_component(path)) + "'");
+            throw ArgumentError("join: two pieces have the name '" + last_component(path) + "'");
         }
     }
     for (ListedPiece& piece : pieces) {
@@ -113,7 +121,7 @@ void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string
         by_name.erase(found);
     }
     if (by_name.empty()) return;
-    throw ArgumentError("join: '" + *by_name.begin()->second + "' is not a piece in the manifest");
+    throw ArgumentError("join: '" + shown_name(*by_name.begin()->second) + "' is not a piece in the manifest");
 }
 
 }  // namespace
@@ -146,7 +154,7 @@ PieceList read_piece_list(const std::string& manifest, std::string_view text, co
     if (!paths.empty()) {
         find_pieces(list.pieces, paths);
     } else {
-        for (ListedPiece& piece : list.pieces) place(piece, version, list.folder);
+        for (ListedPiece& piece : list.pieces) place(piece, version, manifest, list.folder);
     }
     return list;
 }

@@ -41,12 +41,23 @@ struct IndexSource {
     std::unique_ptr<const RemoteFile> remote = {};  // if it is elsewhere
 
     bool is_open() const noexcept { return file.is_open() || remote; }
-    // Throws IndexError if there are fewer bytes, and what RemoteFile::read() throws.
+    // Throws IndexError if there are fewer bytes or others, and what RemoteFile::read() throws.
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const {
         if (remote) {
-            if (!into.empty()) remote->read(offset, into);
+            read_remote(offset, into);
         } else if (read_at(file.get(), offset, into, path) < into.size()) {
             throw IndexError("it could not be read");
+        }
+    }
+
+private:
+    // It is not the input that has changed.
+    void read_remote(std::uint64_t offset, std::span<std::uint8_t> into) const {
+        if (into.empty()) return;
+        try {
+            remote->read(offset, into);
+        } catch (const InputChangedError&) {
+            throw IndexError("it has changed meanwhile");
         }
     }
 };
@@ -99,11 +110,16 @@ Mapping map_index(const Fd& fd, std::uint64_t size) {
     return std::move(*mapping);
 }
 
-// All but the windows.
-std::vector<std::uint8_t> read_index(const IndexSource& source, std::uint64_t size) {
+// All but the windows. What anybody could have put into a store is fetched only if it begins as an index, and is not
+// larger than that of a file of this size may be: 56 bytes for each MiB of text, of which a gzip file has up to 1032
+// times as many bytes as it has itself.
+std::vector<std::uint8_t> read_index(const IndexSource& source, std::uint64_t size, std::uint64_t file_size) {
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, kMostHeadSize));
     source.read(0, bytes);
-    bytes.resize(size_without_windows(bytes, size));
+    const std::uint64_t needed = size_without_windows(bytes, size);
+    if (source.remote && !IndexView::begins_as_index(bytes)) throw IndexError("not an index made by cleave");
+    if (source.remote && needed > file_size / 16 + kIndexStep) throw IndexError("it is too large for its file");
+    bytes.resize(needed);
     const std::size_t end = std::min(bytes.size(), kEndSize);
     source.read(0, std::span(bytes).first(bytes.size() - end));
     source.read(size - end, std::span(bytes).last(end));
@@ -196,7 +212,8 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
     const std::uint64_t size = check_index(source, input.identity());
     const bool is_mapped = source.file.is_open() && access == Access::kMapped && MappingGuard::is_active();
     Mapping mapping = is_mapped ? map_index(source.file, size) : Mapping::of_nothing();
-    std::vector<std::uint8_t> copy = is_mapped ? std::vector<std::uint8_t>() : read_index(source, size);
+    std::vector<std::uint8_t> copy =
+        is_mapped ? std::vector<std::uint8_t>() : read_index(source, size, input.identity().size);
     const std::span<const std::uint8_t> bytes = is_mapped ? mapping.bytes() : copy;
     const IndexView view(bytes, size - bytes.size());  // remains valid when the mapping and the copy are moved
     if (bytes.size() == size) source = {};             // nothing is left to read

@@ -31,7 +31,7 @@ public:
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const = 0;
 
     // The file whose name is the name of this one and `suffix`, as it is now; null if there is none, or if files like
-    // this one have no others beside them. Throws what read() throws.
+    // this one have no others beside them that could be about their bytes. Throws what read() throws.
     virtual std::unique_ptr<const RemoteFile> find_beside(const std::string& /*suffix*/) const { return nullptr; }
     // Writes that file, which appears at once and replaces an older one. Throws ArgumentError if none can be written
     // there, StoreError and Cancelled.

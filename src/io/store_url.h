@@ -30,4 +30,7 @@ inline std::string_view store_root(std::string_view url) noexcept {
 // The URL as messages show it: without its query, which may contain a signature.
 inline std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
 
+// The same of a path or a URL.
+inline std::string shown_name(const std::string& name) { return is_store_url(name) ? shown_url(name) : name; }
+
 }  // namespace cleave

@@ -114,9 +114,10 @@ public:
     }
 
     std::unique_ptr<const RemoteFile> find_beside(const std::string& suffix) const override {
-        return is_bucket_url(url_) ? store_.find_present(url_ + suffix, cancellation_) : nullptr;
+        return is_bucket_url(url_) && is_told_apart() ? store_.find_present(url_ + suffix, cancellation_) : nullptr;
     }
     void write_beside(const std::string& suffix, std::span<const std::uint8_t> bytes) const override {
+        if (!is_told_apart()) throw ArgumentError("the store gives the object no ETag that tells its versions apart");
         store_.put(url_ + suffix, bytes, cancellation_);
     }
 
@@ -126,6 +127,10 @@ public:
 
 private:
     const cleave_store_module& module() const noexcept { return store_.module_; }
+
+    // Whether a version can be known by its bytes: what is beside a file is often about these. Weak tags and times
+    // cannot.
+    bool is_told_apart() const { return version().starts_with('"'); }
 
     const Store& store_;
     std::string url_;

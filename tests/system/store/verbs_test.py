@@ -205,6 +205,67 @@ def indexed(bench):
                 check(found[:2] == (4, b"") or is_right, "byte %d is damaged: %s" % (at, found))
 
 
+def index_not_used(bench):
+    """An index that changes meanwhile, is too large, or is of an object whose versions cannot be told apart"""
+    data = records(900000, 5)
+    url = "s3://b/a.csv"
+    with Server({"b/a.csv": data}, KEY, SECRET) as server:
+        check(bench.run(server, "index", url)[0] == 0, "no index")
+        index = bytes(server.objects["b/a.csv.cleave"].data)
+
+        def change(request):
+            if request.key.endswith(".cleave") and request.range and request.range[1] > 100:
+                server.put("b/a.csv.cleave", index, '"another"')
+        server.before = change
+        found = bench.run(server, "count", url)
+        check(found[:2] == (0, b"900000\n") and "it has changed meanwhile" in found[2], "changed: %s" % (found,))
+        server.put("b/a.csv.cleave", index)
+        found = bench.run(server, "count", "--index", "require", url)
+        check(found[:2] == (4, b""), "changed, and required: %s" % (found,))
+        server.before = lambda request: None
+        for other in (b"x" * (9 << 20), index[:128] + b"x" * (9 << 20)):
+            server.put("b/a.csv.cleave", other)
+            server.sent = 0
+            found = bench.run(server, "count", "--index", "require", url)
+            check(found[:2] == (4, b"") and server.sent < 5 << 20, "too large: %s, %d bytes" % (found, server.sent))
+        server.put("b/a.csv.cleave", index)
+        server.objects["b/a.csv"].tag = "W/" + server.objects["b/a.csv"].tag
+        found = bench.run(server, "count", url)
+        check(found == (0, b"900000\n", ""), "with a weak tag: %s" % (found,))
+        check(bench.run(server, "count", "--index", "require", url)[0] == 1, "with a weak tag, and required")
+        found = bench.run(server, "index", url)
+        check(found[0] == 2 and "tells its versions apart" in found[2], "made with a weak tag: %s" % (found,))
+
+
+def manifests_of_others(bench):
+    """What a manifest and a report elsewhere cannot do, and no signature in messages"""
+    first = b'{"cleave": 1, "header": {"mode": "repeat"}, "pieces": [{"name": "some.csv", "size": 4}]}'
+    second = first.replace(b"1", b"2", 1)
+    bench.write("some.csv", b"h\n1\n")
+    with Server({"b/m.json": first, "b/some.csv": b"h\n1\n"}, KEY, SECRET) as server, \
+            Server({"w/m.json": second, "w/some.csv": b"h\n1\n", "w/r.json": b"{}"}) as web:
+        found = bench.run(server, "join", "--manifest", "s3://b/m.json")
+        check(found[:2] == (2, b"") and "list the pieces" in found[2], "a file of this machine: %s" % (found,))
+        found = bench.run(server, "join", "--manifest", "s3://b/m.json", "s3://b/some.csv")
+        check(found == (0, b"h\n1\n", ""), "a listed object: %s" % (found,))
+        found = bench.run(server, "join", "--manifest", web.url + "/w/m.json?sig=a/b")
+        check(found[:2] == (2, b"") and "list the pieces" in found[2], "on a web server: %s" % (found,))
+        piece = web.url + "/w/some.csv?sig=SECRETSIG"
+        found = bench.run(server, "join", "--manifest", web.url + "/w/m.json", piece)
+        check(found == (0, b"h\n1\n", ""), "a listed URL: %s" % (found,))
+        for words in (("join", "--manifest", web.url + "/w/m.json", piece, piece + "2"), ("cat", piece, piece),
+                      ("join", "--manifest", web.url + "/w/m.json", piece, web.url + "/w/x?sig=SECRETSIG"),
+                      ("info", piece), ("join", piece, "-o", piece)):
+            found = bench.run(server, *words)
+            check(found[0] == 2 and "SECRETSIG" not in found[2], "%s: %s" % (words, found))
+        found = bench.run(server, "verify", "--no-key", web.url + "/w/r.json")
+        check(found[0] in (2, 3) and found[1] == b"", "a report on a web server: %s" % (found,))
+        for option in ("--manifest", "--redact-report"):
+            found = bench.run(server, "split", "-n", "2", "some.csv", "-o", "s3://b/p/", option, "s3://c/x.json",
+                              *(("--redact", "h: null") if "report" in option else ()))
+            check(found[0] == 2 and option in found[2], "%s in another bucket: %s" % (option, found))
+
+
 def index_not_written(bench):
     """What an index cannot replace, and what fails while it is written: nothing new is there"""
     data = records(60000, 7)
@@ -263,7 +324,8 @@ def cut_by_index(bench):
             check(server.sent < (12 + heads * 6) << 20, "%s: %d bytes were downloaded" % (header, server.sent))
 
 
-CHECKS = (several, joined, planned, verified, indexed, index_not_written, index_forbidden, cut_by_index)
+CHECKS = (several, joined, planned, verified, indexed, index_not_used, manifests_of_others,
+          index_not_written, index_forbidden, cut_by_index)
 
 if __name__ == "__main__":
     sys.exit(store_test.main(__doc__, CHECKS))
