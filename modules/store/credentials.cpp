@@ -47,7 +47,12 @@ std::string answer_of(const Response& response) { return "it answers " + std::to
 Credentials CredentialSource::current(std::time_t now, cleave_store_call& call) {
     if (!settings_.metadata) return settings_.credentials;
     if (auto known = known_at(now)) return std::move(*known);
-    const std::unique_lock turn = wait_for_turn(call);
+    std::unique_lock turn(turn_, std::defer_lock);
+    while (!turn.try_lock()) {  // somebody else asks
+        if (auto good = good_at(now)) return std::move(*good);
+        throw_if_cancelled(call);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
     if (auto known = known_at(now)) return std::move(*known);  // somebody else has asked meanwhile
     try {
         take(fetch(call), now);
@@ -67,13 +72,14 @@ std::optional<Credentials> CredentialSource::known_at(std::time_t now) {
     return issued_.credentials;
 }
 
-std::unique_lock<std::mutex> CredentialSource::wait_for_turn(cleave_store_call& call) {
-    std::unique_lock turn(turn_, std::defer_lock);
-    while (!turn.try_lock()) {
-        throw_if_cancelled(call);
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return turn;
+// Nothing if the store refuses the credentials, or if they have expired or never came.
+std::optional<Credentials> CredentialSource::good_at(std::time_t now) {
+    const std::scoped_lock lock(mutex_);
+    return are_good(now) ? std::optional(issued_.credentials) : std::nullopt;
+}
+
+bool CredentialSource::are_good(std::time_t now) const {
+    return !is_refused_ && !issued_.credentials.is_empty() && issued_.expires.value_or(kNever) > now;
 }
 
 void CredentialSource::take(Issued newer, std::time_t now) {
@@ -90,7 +96,7 @@ void CredentialSource::take(Issued newer, std::time_t now) {
 // Throws the failure if there are no credentials that are still good.
 void CredentialSource::do_without(const Failure& failure, std::time_t now) {
     const std::scoped_lock lock(mutex_);
-    if (is_refused_ || issued_.credentials.is_empty() || issued_.expires.value_or(kNever) <= now) {
+    if (!are_good(now)) {
         failure_ = failure;
         due_ = now + kPause;
         throw Failure(failure);

@@ -19,7 +19,8 @@
 
 namespace cleave::store {
 
-// Any thread may use it; one asks for all. The settings and `http` outlive it.
+// Any thread may use it; one asks for all, and the others wait only if what is known is no longer good. The settings
+// and `http` outlive it.
 class CredentialSource {
 public:
     CredentialSource(const Settings& settings, Http& http) : settings_(settings), http_(http) {}
@@ -32,7 +33,8 @@ public:
 
 private:
     std::optional<Credentials> known_at(std::time_t now);
-    std::unique_lock<std::mutex> wait_for_turn(cleave_store_call& call);
+    std::optional<Credentials> good_at(std::time_t now);
+    bool are_good(std::time_t now) const;  // under mutex_
     void take(Issued newer, std::time_t now);
     void do_without(const Failure& failure, std::time_t now);
     void set_due(std::time_t now);

@@ -17,9 +17,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools"))
 sys.path.insert(0, HERE)
+import module_test  # noqa: E402
 from server import Server  # noqa: E402
 from store_test import KEY, SECRET, Bench, main, pieces_in, records  # noqa: E402
-from verdicts import need as check  # noqa: E402
+from verdicts import Skip, need as check  # noqa: E402
 
 ROLE = "a_role+=,.@-x"
 DATA = records(400000, 8)   # several parts
@@ -400,8 +401,32 @@ def expiry(bench):
         *((late, kind, *case) for kind in BOTH for case in ((None, same), (404, "answers 404")))])
 
 
+def renewed_beside(bench):
+    """While one thread asks for newer credentials, the others use those that are still good"""
+    if not bench.args.module:
+        raise Skip("--module is not given")
+    unset = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+    with serve() as server, Metadata(server, 8) as metadata, module_test.Store(
+            module_test.Module(bench.args.module), server, URL, **unset, **container(metadata)) as store:
+        asked, may_end = threading.Event(), threading.Event()
+
+        def hold(method, path):
+            asked.set()
+            may_end.wait(60)
+        metadata.fault = hold
+        time.sleep(4.1)   # half of their life
+        release = store.module.table.release
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            first = pool.submit(store.find, URL)
+            check(asked.wait(60), "it was not asked again")
+            release(store.find(URL))
+            check(metadata.issues == 2, "the other thread has waited")
+            may_end.set()
+            release(first.result())
+
+
 CHECKS = (taken, not_asked, refused, failures, older_version, passing_faults, tokens, expired_reading, expired_writing,
-          expiry)
+          expiry, renewed_beside)
 
 
 if __name__ == "__main__":
