@@ -79,16 +79,18 @@ std::optional<Credentials> CredentialSource::good_at(std::time_t now) {
 }
 
 bool CredentialSource::are_good(std::time_t now) const {
-    return !is_refused_ && !issued_.credentials.is_empty() && issued_.expires.value_or(kNever) > now;
+    return refusal_ == Refusal::kNone && !issued_.credentials.is_empty() && issued_.expires.value_or(kNever) > now;
 }
 
 void CredentialSource::take(Issued newer, std::time_t now) {
     const std::scoped_lock lock(mutex_);
-    if (is_refused_ && newer.credentials == issued_.credentials) {
+    const bool are_same = newer.credentials == issued_.credentials;
+    if (are_same && refusal_ == Refusal::kCertain) {
         throw_denied("the credentials have expired, and the metadata has no newer ones");
     }
+    are_confirmed_ = are_same && (are_confirmed_ || refusal_ == Refusal::kPossible);
     issued_ = std::move(newer);
-    is_refused_ = false;
+    refusal_ = Refusal::kNone;
     failure_.reset();
     set_due(now);
 }
@@ -96,6 +98,10 @@ void CredentialSource::take(Issued newer, std::time_t now) {
 // Throws the failure if there are no credentials that are still good.
 void CredentialSource::do_without(const Failure& failure, std::time_t now) {
     const std::scoped_lock lock(mutex_);
+    if (refusal_ == Refusal::kPossible) {
+        refusal_ = Refusal::kNone;
+        are_confirmed_ = true;
+    }
     if (!are_good(now)) {
         failure_ = failure;
         due_ = now + kPause;
@@ -111,13 +117,13 @@ void CredentialSource::set_due(std::time_t now) {
     due_ = now + std::max(left - kEarly, left / 2);
 }
 
-bool CredentialSource::expire(const Credentials& used) {
+bool CredentialSource::expire(const Credentials& used, Refusal refusal) {
     if (!settings_.metadata) return false;
     const std::scoped_lock lock(mutex_);
-    if (used == issued_.credentials && !is_refused_) {
-        is_refused_ = true;
-        due_ = 0;
-    }
+    if (used != issued_.credentials) return true;
+    if (refusal == Refusal::kPossible && are_confirmed_) return false;
+    if (refusal_ == Refusal::kNone) due_ = 0;
+    refusal_ = std::max(refusal_, refusal);
     return true;
 }
 

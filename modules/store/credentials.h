@@ -7,6 +7,7 @@
 // (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,9 @@
 
 namespace cleave::store {
 
+// Whether the store says that credentials have expired.
+enum class Refusal : std::uint8_t { kNone, kPossible, kCertain };
+
 // Any thread may use it; one asks for all, and the others wait only if what is known is no longer good. The settings
 // and `http` outlive it.
 class CredentialSource {
@@ -28,8 +32,10 @@ public:
     // Those to sign with at the time `now`; empty if requests are not signed. Throws Failure.
     Credentials current(std::time_t now, cleave_store_call& call);
 
-    // The store says that these have expired. Returns whether current() may know others; it fails if it does not.
-    bool expire(const Credentials& used);
+    // The store says that these have expired, or may have. Returns whether current() may know others. If it does not,
+    // it fails if the refusal is certain. After one that is possible it gives the same once more, and from then on the
+    // result is false: the refusal has another reason.
+    bool expire(const Credentials& used, Refusal refusal);
 
 private:
     std::optional<Credentials> known_at(std::time_t now);
@@ -50,7 +56,8 @@ private:
     std::mutex mutex_;
     // Under mutex_:
     Issued issued_;
-    bool is_refused_ = false;         // by the store
+    Refusal refusal_ = Refusal::kNone;
+    bool are_confirmed_ = false;      // asked after a possible refusal, the metadata had no others
     std::time_t due_ = 0;             // when to ask again; until then:
     std::optional<Failure> failure_;  // what became of it if it left no credentials
 };

@@ -68,9 +68,12 @@ bool is_expired(const Response& response) {
 }
 
 // The answer to HEAD has no body that would say so.
-bool may_be_expired(const Exchange& exchange, const Response& response) {
-    return is_expired(response) || (exchange.request.method == "HEAD" && response.status == 400 &&
-                                    header(response, "x-amz-bucket-region").empty());
+Refusal refusal_of(const Exchange& exchange, const Response& response) {
+    if (is_expired(response)) return Refusal::kCertain;
+    return exchange.request.method == "HEAD" && response.status == 400 &&
+                   header(response, "x-amz-bucket-region").empty()
+               ? Refusal::kPossible
+               : Refusal::kNone;
 }
 
 [[noreturn]] void throw_no_ranges() {
@@ -123,7 +126,8 @@ Response Store::attempt(Exchange exchange, cleave_store_call& call) {
     if (is_success && !is_error(response.body)) return response;
     response.code = element(response.body, "Code");
     if (exchange.also && exchange.also(response)) return response;
-    if (may_be_expired(exchange, response) && credentials_.expire(credentials)) {
+    const Refusal refusal = refusal_of(exchange, response);
+    if (refusal != Refusal::kNone && credentials_.expire(credentials, refusal)) {
         throw Transient("the credentials have expired", 0, false);
     }
     refuse(response);

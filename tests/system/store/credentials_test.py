@@ -401,6 +401,20 @@ def expiry(bench):
         *((late, kind, *case) for kind in BOTH for case in ((None, same), (404, "answers 404")))])
 
 
+def refused_head(bench):
+    """An answer to HEAD that may mean that the credentials have expired: metadata is asked once more, and if it has no
+    others, the answer is reported as what it is"""
+    for more in (None, 404):
+        with serve(b"") as store, Metadata(store) as metadata:
+            def refuse(request, metadata=metadata, more=more):
+                metadata.fault = lambda method, path: more
+                return "expired" if request.method == "HEAD" else None
+            store.fault = refuse
+            found = run(bench, store, "count", URL, **container(metadata))
+            check(found[0] == 1 and "the server answers 400" in found[2], "%s: %s" % (more, found))
+            check(metadata.issues == 2, "it was asked %d times" % metadata.issues)
+
+
 def renewed_beside(bench):
     """While one thread asks for newer credentials, the others use those that are still good"""
     if not bench.args.module:
@@ -426,7 +440,7 @@ def renewed_beside(bench):
 
 
 CHECKS = (taken, not_asked, refused, failures, older_version, passing_faults, tokens, expired_reading, expired_writing,
-          expiry, renewed_beside)
+          expiry, refused_head, renewed_beside)
 
 
 if __name__ == "__main__":
