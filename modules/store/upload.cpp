@@ -343,7 +343,7 @@ void Upload::ask_to_complete(bool replaces, cleave_store_call& call) {
 void Upload::abort(cleave_store_call& call) const {
     const Response response = store_.perform([&] { return abort_exchange_of(store_, path_, id_); }, call);
     if (is_in_doubt_ && response.status == 404) {
-        throw Failure(CLEAVE_STORE_FAILED, "the upload is gone, so the object may be there");
+        throw Failure(CLEAVE_STORE_ABSENT, "the upload is gone, so the object may be there");
     }
 }
 

@@ -36,7 +36,7 @@ public:
               cleave_store_call& call);
     // The failure is TAKEN if there is such an object, unless it `replaces` it.
     void complete(bool replaces, cleave_store_call& call);
-    // Succeeds if the upload no longer exists, unless it may have become the object.
+    // Succeeds if the upload no longer exists, unless it may have become the object: then the failure is ABSENT.
     void abort(cleave_store_call& call) const;
 
 private:

@@ -229,9 +229,12 @@ bool StoreUpload::complete(bool replaces) {
     return true;
 }
 
-void StoreUpload::abort() {
+bool StoreUpload::abort() {
     Call call(name_, cancellation_, kTakeBackGrace);
-    call.judge(module_.abort_upload(upload_.get(), call.get()));
+    const cleave_store_result result = module_.abort_upload(upload_.get(), call.get());
+    if (result == CLEAVE_STORE_ABSENT) return false;
+    call.judge(result);
+    return true;
 }
 
 const Store& Stores::open(const std::string& url) {

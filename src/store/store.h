@@ -90,8 +90,9 @@ public:
     // The object consists of all parts. Returns false if there is an object of that name already, unless it is to be
     // replaced.
     bool complete(bool replaces);
-    // Makes the store forget the parts. An upload that is neither completed nor aborted stays in the store.
-    void abort();
+    // Makes the store forget the parts. An upload that is neither completed nor aborted stays in the store. Returns
+    // false if it is gone because it may have become the object: complete() failed and could not find out.
+    bool abort();
 
 private:
     const cleave_store_module& module_;

@@ -99,7 +99,7 @@ typedef struct cleave_store_module {
      * that name, unless `replaces` is nonzero: then that object is gone. Stores that cannot tell replace it. */
     cleave_store_result (*complete_upload)(void* upload, int replaces, cleave_store_call* call);
     /* Makes the store forget the parts. Succeeds if the upload no longer exists, unless complete_upload() failed and
-     * could not find out whether there is an object. */
+     * could not find out whether there is an object: then it is CLEAVE_STORE_ABSENT. */
     cleave_store_result (*abort_upload)(void* upload, cleave_store_call* call);
 
     /* Removes an object. Succeeds if it does not exist. */

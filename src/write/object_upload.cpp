@@ -33,7 +33,8 @@ void ObjectUpload::take_back() {
     const MutexLock lock(mutex_);
     if (!upload_) return;
     if (!is_complete_) {
-        upload_->abort();
+        is_complete_ = !upload_->abort();
+        if (is_complete_) return;
     } else if (present_ != Present::kReplaced) {
         store_.remove(url_, cancellation_);
     } else {

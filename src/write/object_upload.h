@@ -33,11 +33,12 @@ public:
     // Makes the object visible. Its parts are all there. Throws StoreError, Cancelled, and SystemError (EEXIST).
     void complete();
 
-    // For the thread that has waited for complete().
+    // Whether the object is there, or may be. For the thread that has waited for complete() or take_back().
     bool is_complete() const noexcept { return is_complete_; }
 
     // Aborts the upload, or removes the object if it is complete. An object that may have replaced another one stays,
-    // because that one cannot be had back. Throws StoreError, Cancelled.
+    // because that one cannot be had back. If the upload turns out to have become the object, perhaps, that is all:
+    // is_complete() is true then, and another call removes it. Throws StoreError, Cancelled.
     void take_back();
     // Whether something may be in the store after take_back(). For the thread that has waited for it.
     bool may_be_left() const noexcept { return may_be_left_; }

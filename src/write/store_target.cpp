@@ -227,8 +227,9 @@ std::vector<std::string> StoreTarget::take_back() {
     return left;
 }
 
-// Aborting comes first, because whoever may write objects may do that, but need not be allowed to remove them. In each
-// of both, the first failure ends it: the store cannot be reached, and every further attempt would wait for a while.
+// Aborting comes first, because whoever may write objects may do that, but need not be allowed to remove them. It may
+// tell that an upload has perhaps become the object, which is then removed like those that are complete. In each of
+// both, the first failure ends it: the store cannot be reached, and every further attempt would wait for a while.
 void StoreTarget::undo() noexcept {
     is_settled_ = true;
     stop_.request();

@@ -201,6 +201,29 @@ def kept_objects(bench):
         check(len(named) == 3 and all(name.removeprefix("s3://out/") in left for name in named), found)
 
 
+def in_doubt(bench):
+    """An object that may be complete is removed, or named if it may have replaced another; the others are aborted"""
+    path = bench.write("some.csv", records(2000, 3))
+    for words in ((), ("-f",)):
+        with store_of() as server:
+            def lose(one):
+                is_first = one.key == "out/01.csv"
+                if one.method == "POST" and "uploadId" in one.query:
+                    return "lost" if is_first else "503"
+                return "expired" if is_first and one.method == "HEAD" else None
+
+            def dawdle(one):   # so that the first is aborted before all the others
+                if one.method == "DELETE" and "uploadId" in one.query and one.key != "out/01.csv":
+                    time.sleep(0.5)
+            server.fault, server.before = lose, dawdle
+            found = bench.run(server, "split", "-n", "40", path, "-o", "s3://out/{i}.csv", *words)
+            left = list(objects_in(server, "out/"))
+            check(found[0] == 1 and server.uploads == {}, "%d uploads are left: %s" % (len(server.uploads), found))
+            check(left == (["01.csv"] if words else []), "there are %s: %s" % (left, found))
+            named = found[2].partition("may be left in the store, as objects or as uploads that nobody sees: ")[2].partition("\n")[0]
+            check(named == ("s3://out/01.csv" if words else ""), found)
+
+
 def taken(bench):
     """An object of the name: an error, and it stays; -f replaces it; one that appears meanwhile stays as well"""
     path = bench.write("some.csv", records(2000, 3))
@@ -506,7 +529,7 @@ class Bench(store_test.Bench):
                 process.kill()
 
 
-CHECKS = (same_as_files, in_the_store, large_parts, faults, lasting_faults, kept_objects, taken, killed,
+CHECKS = (same_as_files, in_the_store, large_parts, faults, lasting_faults, kept_objects, in_doubt, taken, killed,
           killed_at_manifest, resumed_requests, resumed_without_records, ended, ended_in_silence, replaced, replaced_unseen,
           names_of_others, texts, refusals)
 
