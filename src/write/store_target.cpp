@@ -218,6 +218,7 @@ void StoreTarget::commit() noexcept {
 }
 
 std::vector<std::string> StoreTarget::take_back() {
+    if (is_settled_) return {};
     undo();
     std::vector<std::string> left;
     const MutexLock lock(mutex_);
