@@ -89,7 +89,8 @@ Store::Store(const Location& location, cleave_store_call& call)
       credentials_(settings_, http_),
       region_(settings_.region) {
     throw_if_cancelled(call);
-    resolve(settings_.proxy.empty() ? settings_.host : settings_.proxy);  // the proxy resolves the server's name
+    if (!settings_.proxy.empty()) resolve(settings_.proxy);
+    resolve(settings_.host);            // also where a proxy does that, as not everything need go through it
     credentials_.current(now(), call);  // fails if there are none where they should be
 }
 
