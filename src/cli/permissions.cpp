@@ -81,16 +81,28 @@ void permit_indexes(Permissions& permissions, const Arguments& arguments) {
     }
 }
 
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets variables
+    return value == nullptr ? "" : value;
+}
+
+// The token for the metadata of a container, if that is asked for credentials. A new token comes in a new file of that
+// name, so its folder is permitted, too.
+void permit_token(Permissions& permissions, const Stores& stores) {
+    const std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const bool asks = !environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").empty() ||
+                      !environment("AWS_CONTAINER_CREDENTIALS_FULL_URI").empty();
+    if (token.empty() || !asks || !environment("AWS_ACCESS_KEY_ID").empty() || !stores.has("s3://")) return;
+    permissions.read.push_back(token);
+    const std::string folder(folder_of(token).empty() ? "." : folder_of(token));
+    std::error_code error;  // if it does not exist, there is nothing to permit
+    if (!std::filesystem::equivalent(folder, "/", error)) permissions.read.push_back(folder);
+}
+
 // What resolving a server's name and checking its certificate read. Debian's files of certificates are links to others.
-void permit_connections(Permissions& permissions) {
-    const char* const bundle = std::getenv("AWS_CA_BUNDLE");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
-    if (bundle != nullptr) permissions.read.emplace_back(bundle);
-    // A new token comes in a new file of that name, so the folder is permitted, too.
-    const char* const token = std::getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");  // NOLINT(concurrency-mt-unsafe)
-    if (token != nullptr && *token != 0) {
-        const std::string folder(folder_of(token));
-        permissions.read.insert(permissions.read.end(), {token, folder.empty() ? "." : folder});
-    }
+void permit_connections(Permissions& permissions, const Stores& stores) {
+    permit_token(permissions, stores);
+    if (const std::string bundle = environment("AWS_CA_BUNDLE"); !bundle.empty()) permissions.read.push_back(bundle);
     permissions.read.insert(
         permissions.read.end(),
         {"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
@@ -101,7 +113,7 @@ void permit_connections(Permissions& permissions) {
 
 Permissions permissions_of(const Arguments& arguments, const Stores& stores) {
     Permissions permissions{arguments.inputs, {temporary_directory()}, stores.ports()};
-    if (!permissions.ports.empty()) permit_connections(permissions);
+    if (!permissions.ports.empty()) permit_connections(permissions, stores);
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/module.h"
@@ -246,6 +245,10 @@ const Store& Stores::open(const std::string& url) {
 const Store* Stores::find(const std::string& path) const noexcept {
     const auto found = stores_.empty() ? stores_.end() : stores_.find(store_root(path));
     return found == stores_.end() ? nullptr : &found->second;
+}
+
+bool Stores::has(std::string_view beginning) const noexcept {
+    return std::ranges::any_of(stores_, [&](const auto& one) { return one.first.starts_with(beginning); });
 }
 
 std::vector<std::uint16_t> Stores::ports() const {

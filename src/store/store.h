@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cleave/cancel.h"
@@ -109,6 +110,8 @@ public:
     // The store that the path leads to if it is open, or null.
     const Store* find(const std::string& path) const noexcept;
 
+    // Whether there is one whose URLs begin so.
+    bool has(std::string_view beginning) const noexcept;
     // The ports that the connections of all stores lead to.
     std::vector<std::uint16_t> ports() const;
 
