@@ -116,7 +116,7 @@ TEST(Store, WritesAnObject) {
     EXPECT_NO_THROW(upload.put(1, bytes));
     EXPECT_TRUE(upload.copy(2, *source, 10, 90));
     EXPECT_TRUE(upload.complete(false));
-    EXPECT_NO_THROW(upload.abort());
+    EXPECT_TRUE(upload.abort());
     const auto upload_of = [&](const std::string& key) { return StoreUpload(store, "s3://bucket/" + key, nullptr); };
     EXPECT_THROW(upload_of("breaks-6").put(1, bytes), StoreError);
     EXPECT_THROW(upload_of("breaks-3").copy(1, *source, 0, 1), InputChangedError);
@@ -125,6 +125,7 @@ TEST(Store, WritesAnObject) {
     EXPECT_TRUE(upload_of("breaks-8").complete(true));
     EXPECT_THROW(upload_of("breaks-6").complete(true), StoreError);
     EXPECT_THROW(upload_of("breaks-2").abort(), StoreError);
+    EXPECT_FALSE(upload_of("breaks-1").abort());
 }
 
 TEST(Store, PutsAnObjectInParts) {

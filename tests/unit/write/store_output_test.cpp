@@ -1,4 +1,4 @@
-// The parts of an object, as the stub of a store notes them.
+// The parts of an object, as the stub of a store notes them, and what is taken back.
 #include "write/store_output.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cleave/error.h"
+#include "write/store_target.h"
 
 namespace cleave {
 namespace {
@@ -155,6 +156,22 @@ TEST_F(StoreOutputTest, CompressedPiecesAreSent) {
         FAIL();
     } catch (const StoreError& error) {
         EXPECT_EQ(std::string(error.what()), "s3://bucket/notes: " + std::to_string(*result.stored));
+    }
+}
+
+// The stub begins this upload, and can neither send a part nor abort it.
+TEST_F(StoreOutputTest, ACommittedRunTakesNothingBack) {
+    const std::string url = "s3://bucket/breaks-6";
+    const Input input = store_.open("s3://bucket/any", nullptr, Encoding::kBytes);
+    OutputOptions options;
+    options.names = url;
+    options.replace = true;
+    for (const bool is_committed : {false, true}) {
+        StoreTarget target(store_, input, options, 1);
+        target.open(body(0, 1), url)->finish({});
+        EXPECT_THROW(target.wait(), StoreError);
+        if (is_committed) target.commit();
+        EXPECT_EQ(target.take_back(), is_committed ? std::vector<std::string>() : std::vector<std::string>{url});
     }
 }
 
