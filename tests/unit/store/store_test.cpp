@@ -85,7 +85,7 @@ TEST(Store, AnObjectIsAnInput) {
     EXPECT_FALSE(input.is_mapped());
     EXPECT_EQ(input.path(), "s3://bucket/key");
     EXPECT_EQ(input.identity().size, 100U);
-    EXPECT_EQ(input.remote_version(), "1");
+    EXPECT_EQ(input.remote_version(), "\"1\"");
     EXPECT_NE(input.remote_place(), "");
     EXPECT_EQ(input.remote_place(), store.place("gs://bucket/key"));
     EXPECT_NE(input.remote_place(), store.place("s3://bucket/other"));
@@ -149,6 +149,11 @@ TEST(Store, FindsWhatIsBesideAnObject) {
     EXPECT_THROW(input.remote()->find_beside("/fails-2"), StoreError);
     EXPECT_NO_THROW(input.remote()->write_beside(".other", {}));
     EXPECT_THROW(input.remote()->write_beside("/breaks-6", {}), StoreError);
+    const auto weak = store.find("s3://bucket/weak");  // its versions are not told apart
+    EXPECT_EQ(weak->find_beside(".other"), nullptr);
+    EXPECT_THROW(weak->write_beside(".other", {}), ArgumentError);
+    const auto file = store.find("https://host/file");
+    EXPECT_EQ(file->find_beside(".other"), nullptr);
 }
 
 // A file of another kind: no store can copy it.

@@ -44,7 +44,7 @@ static cleave_store_result find(void* store, const char* url, void** found, clea
     object* const one = calloc(1, sizeof(object));
     const long long size = number_after(url, "size-");
     one->facts.size = size != 0 ? (uint64_t)size : 100;
-    one->facts.version = "1";
+    one->facts.version = strstr(url, "weak") != NULL ? "W/\"1\"" : "\"1\"";
     one->result = (int)number_after(url, "breaks-");
     one->is_uncopied = strstr(url, "uncopied") != NULL;
     *found = one;
