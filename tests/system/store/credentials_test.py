@@ -9,6 +9,7 @@ import concurrent.futures
 import datetime
 import json
 import os
+import pathlib
 import sys
 import threading
 import time
@@ -419,6 +420,8 @@ def renewed_beside(bench):
     """While one thread asks for newer credentials, the others use those that are still good"""
     if not bench.args.module:
         raise Skip("--module is not given")
+    if b"__asan_" in pathlib.Path(bench.args.module).read_bytes():
+        raise Skip("Python cannot load a module with a sanitizer")
     unset = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
     with serve() as server, Metadata(server, 8) as metadata, module_test.Store(
             module_test.Module(bench.args.module), server, URL, **unset, **container(metadata)) as store:

@@ -511,9 +511,6 @@ def wait_for(condition, what):
 
 
 class Bench(store_test.Bench):
-    def environment(self, server):
-        return {"HOME": self.work, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ENDPOINT_URL": server.url}
-
     def pipe(self, server, data, *words):
         """Like run(), with the data from a pipe, so the names are not known before the pieces."""
         done = subprocess.run([self.cleave, *words], input=data, env=self.environment(server), capture_output=True, check=False)

@@ -61,13 +61,16 @@ class Bench:
             file.write(data)
         return path
 
+    def environment(self, server):
+        """What the command is told. Sanitizers keep their options, without which they can crash in modules."""
+        found = {"HOME": self.work, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
+        if server is not None:
+            found["AWS_ENDPOINT_URL"] = server.url
+        return found | {name: os.environ[name] for name in ("ASAN_OPTIONS", "TSAN_OPTIONS") if name in os.environ}
+
     def run(self, server, *words, **more):
         """The exit status, the output, and the messages, which never show a secret."""
-        environment = {"HOME": self.work, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
-        if server is not None:
-            environment["AWS_ENDPOINT_URL"] = server.url
-        environment.update(more)
-        environment = {name: value for name, value in environment.items() if value}
+        environment = {name: value for name, value in {**self.environment(server), **more}.items() if value}
         done = subprocess.run([self.cleave, *words], capture_output=True, timeout=TIMEOUT_S, cwd=self.work, env=environment,
                               check=False)
         return self.unrevealing(server, done)
