@@ -99,8 +99,6 @@ public:
     // Identifies the opened file, compressed or not. mtime_ns is 0 unless it is a regular file. The inode of a remote
     // file is a digest of its version.
     FileIdentity identity() const;
-    // The version of a file elsewhere, such as an entity tag; empty for every other input.
-    std::string remote_version() const;
     // The file elsewhere, or null.
     const RemoteFile* remote() const;
     // What tells a file elsewhere from every other, whatever it is called; empty for every other input.

@@ -1,9 +1,8 @@
-// The credentials of a store: those of the settings, or those that the metadata of a container or an instance gives.
+// The credentials of a store: from the settings, or from the metadata of a container or an instance.
 //
-// What metadata gives expires. It is asked again when 5 minutes are left, or half of the time that the credentials had
-// left when it was last asked, if that is less; or when the store says that they have expired. If it then gives none,
-// those that have not expired are used for longer. An instance is asked by version 2 of its service only, which wants a
-// token with every other request.
+// Credentials from metadata expire. They are fetched again when 5 minutes are left, or half of the time that was left
+// when they were last fetched, if that is less; or when the store says that they have expired. If that fails, they are
+// used until they expire. Of an instance's service, only version 2 is used, which requires a token.
 // (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)
 #pragma once
 
@@ -23,8 +22,8 @@ namespace cleave::store {
 // Whether the store says that credentials have expired.
 enum class Refusal : std::uint8_t { kNone, kPossible, kCertain };
 
-// Any thread may use it; one asks for all, and the others wait only if what is known is no longer good. The settings
-// and `http` outlive it.
+// Any thread may use it. One thread asks for all of them; the others wait only if the credentials at hand are no longer
+// valid. The settings and `http` must outlive it.
 class CredentialSource {
 public:
     CredentialSource(const Settings& settings, Http& http) : settings_(settings), http_(http) {}
@@ -52,7 +51,7 @@ private:
 
     const Settings& settings_;
     Http& http_;
-    std::mutex turn_;  // of whoever asks
+    std::mutex turn_;  // held by the thread that asks
     std::mutex mutex_;
     // Under mutex_:
     Issued issued_;

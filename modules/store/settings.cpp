@@ -105,7 +105,7 @@ Credentials credentials_of(Profile& profile, bool is_amazons) {
     }
     if (!own.is_empty()) return own;
     if (!profile.is_there && profile_name() != "default")
-        throw_invalid("there is no profile with the name in AWS_PROFILE");
+        throw_invalid("the profile that AWS_PROFILE names does not exist");
     if (is_amazons) refuse_others(profile);
     auto& settings = profile.settings;
     Credentials found{settings["aws_access_key_id"], settings["aws_secret_access_key"], settings["aws_session_token"]};

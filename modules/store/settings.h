@@ -44,7 +44,7 @@ struct Settings {
     std::string proxy;                 // its host, with the port if one is given
     std::string certificates;          // of AWS_CA_BUNDLE
     std::string region;
-    Credentials credentials;  // empty: those of the metadata; without either, requests are not signed
+    Credentials credentials;  // if empty, the metadata provides them; without metadata, nothing is signed
     std::optional<Metadata> metadata;
 };
 

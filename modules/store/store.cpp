@@ -91,7 +91,7 @@ Store::Store(const Location& location, cleave_store_call& call)
     throw_if_cancelled(call);
     if (!settings_.proxy.empty()) resolve(settings_.proxy);
     resolve(settings_.host);            // also where a proxy does that, as not everything need go through it
-    credentials_.current(now(), call);  // fails if there are none where they should be
+    credentials_.current(now(), call);  // throws if metadata should provide some and does not
 }
 
 std::vector<std::uint16_t> Store::ports() const {

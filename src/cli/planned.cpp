@@ -41,8 +41,9 @@ void require_ranges(const Context& context, const Input& input) {
 
 InputVersion version_of(const Arguments& arguments, const Input& input) {
     if (!arguments.input_version.empty()) return {input.blob().size(), arguments.input_version};
-    const std::string remote = input.remote_version();
-    return {input.blob().size(), remote.empty() ? formatted("mtime_ns:{}", input.identity().mtime_ns) : remote};
+    const RemoteFile* const remote = input.remote();
+    return {input.blob().size(),
+            remote == nullptr ? formatted("mtime_ns:{}", input.identity().mtime_ns) : remote->version()};
 }
 
 RangePlan take_plan_file(Context& context) {

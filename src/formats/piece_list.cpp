@@ -48,9 +48,9 @@ std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
     return dialect;
 }
 
-// The name of a file or an object, without the folders; a URL may end with a signature.
+// The name of a file or an object, without the folders; the URL of a web server may end with a signature.
 std::string last_component(const std::string& path) {
-    const std::string shown = shown_name(path);
+    const std::string shown = is_bucket_url(path) ? path : shown_name(path);
     return shown.substr(shown.rfind('/') + 1);
 }
 

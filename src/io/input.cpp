@@ -198,7 +198,6 @@ Input::Impl& Input::opened() const {
 const std::string& Input::path() const& { return opened().path; }
 FileIdentity Input::identity() const { return opened().identity; }
 const RemoteFile* Input::remote() const { return opened().source.remote.get(); }
-std::string Input::remote_version() const { return opened().source.remote ? impl_->source.remote->version() : ""; }
 const std::string& Input::remote_place() const& { return opened().place; }
 const Cancellation* Input::cancellation() const { return opened().cancellation; }
 void Input::set_cancellation(const Cancellation* cancellation) noexcept {

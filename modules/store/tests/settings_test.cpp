@@ -62,7 +62,7 @@ TEST_F(SettingsTest, Locations) {
     }
 }
 
-// The port of a proxy, as libcurl takes it; 0 if there is none.
+// The port of the proxy, as libcurl chooses it; 0 without a proxy.
 int proxy_port(const Settings& settings) { return settings.ports.size() == 2 ? settings.ports[1] : 0; }
 
 TEST_F(SettingsTest, PortsOfProxies) {
@@ -165,7 +165,7 @@ TEST_F(SettingsTest, Files) {
 
 constexpr const char* kUrl = "s3://bucket/key";
 
-// Empty if there is none.
+// The message; empty if the settings are accepted.
 std::string refusal_of_settings(const std::string& url = kUrl) {
     try {
         settings_for(parse_location(url));
@@ -224,7 +224,7 @@ TEST_F(SettingsTest, NoSuchProfile) {
     set("AWS_PROFILE", "default");
     EXPECT_EQ(refusal_of_settings(), "");
     set("AWS_PROFILE", "secret");
-    EXPECT_EQ(refusal_of_settings(), "there is no profile with the name in AWS_PROFILE");
+    EXPECT_EQ(refusal_of_settings(), "the profile that AWS_PROFILE names does not exist");
     write("config", "[profile secret]\nregion=r\n");
     EXPECT_EQ(refusal_of_settings(), "");
 }

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools"))
 sys.path.insert(0, HERE)
 import module_test  # noqa: E402
-from server import Server  # noqa: E402
+from server import InBackground, Server  # noqa: E402
 from store_test import KEY, SECRET, Bench, main, pieces_in, records  # noqa: E402
 from verdicts import Skip, need as check  # noqa: E402
 
@@ -28,10 +28,9 @@ DATA = records(400000, 8)   # several parts
 URL = "s3://bucket/a.csv"
 
 
-class Metadata(ThreadingHTTPServer):
+class Metadata(InBackground, ThreadingHTTPServer):
     """`requests` are pairs of a method and a path. `fault` of a request is a status, "silent", bytes to answer, or
     nothing. `token`, if it is set, is what a container has to send. `life` is that of the credentials, in seconds."""
-    daemon_threads = True
 
     def __init__(self, store, life=3600):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -64,17 +63,6 @@ class Metadata(ThreadingHTTPServer):
             return json.dumps({"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": self.store.key,
                                "SecretAccessKey": self.store.secret, "Token": self.store.token,
                                "Expiration": expires.strftime("%Y-%m-%dT%H:%M:%SZ")}).encode()
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *args):
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request, client_address):
-        pass   # the client has gone
 
 
 class Handler(BaseHTTPRequestHandler):   # each request needs a connection of its own
@@ -199,7 +187,7 @@ def refused(bench):
                 ({"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://Bearer@127.0.0.1/"}, "not the URL of a server"),
                 ({"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "Bearer"}, "does not begin with /"),
                 ({"AWS_PROFILE": "role", "AWS_CONFIG_FILE": "config"}, "the profile's role_arn is not resolved"),
-                ({"AWS_PROFILE": "Bearer"}, "there is no profile"),
+                ({"AWS_PROFILE": "Bearer"}, "does not exist"),
                 ({"AWS_WEB_IDENTITY_TOKEN_FILE": "x"}, "aws configure export-credentials --format env")):
             found = run(bench, store, "count", URL, **instance(metadata, **more))
             check(found[:2] == (2, b"") and words in found[2], "%s: %s" % (more, found))

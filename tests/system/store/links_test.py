@@ -27,7 +27,7 @@ import output_test
 import server as server_module
 import store_test
 from output_test import as_files, objects_in, store_of, wait_for
-from server import Server
+from server import InBackground, Server
 from store_test import KEY, SECRET, TOKEN, encrypt, has_ports, records
 from verdicts import Skip, need as check
 
@@ -35,9 +35,9 @@ USER, PASSWORD = "somebody", "hunter2andmore"
 SILENCE_S = 20   # the limit of modules/store/http.h
 
 
-class Proxy(socketserver.ThreadingTCPServer):
+class Proxy(InBackground, socketserver.ThreadingTCPServer):
     """Passes requests on, and opens tunnels. `seen` are their methods. With `needs_user`, only for USER."""
-    daemon_threads, allow_reuse_address, request_queue_size = True, True, 128
+    allow_reuse_address, request_queue_size = True, 128
 
     def __init__(self, address=("127.0.0.1", 0), needs_user=False):
         super().__init__(address, ProxyHandler)
@@ -46,17 +46,6 @@ class Proxy(socketserver.ThreadingTCPServer):
     @property
     def address(self):
         return "%s:%d" % self.server_address
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *args):
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request, client_address):
-        pass   # somebody has gone
 
 
 class ProxyHandler(BaseHTTPRequestHandler):

@@ -67,8 +67,23 @@ def _quoted(text, safe=""):
     return urllib.parse.quote(text, safe="-._~" + safe)
 
 
-class Server(ThreadingHTTPServer):
+class InBackground:
+    """A server that serves in threads of its own while its `with` lasts."""
     daemon_threads = True
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *args):
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request, client_address):
+        pass   # the client has gone
+
+
+class Server(InBackground, ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, objects=None, key=None, secret=None, token=None, region="us-east-1", port=0,
@@ -104,17 +119,6 @@ class Server(ThreadingHTTPServer):
         context.load_cert_chain(certificate, key)
         self.socket = context.wrap_socket(self.socket, server_side=True)
         self.scheme = "https"
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *args):
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request, client_address):
-        pass   # the client has gone
 
     def number(self):
         with self.lock:

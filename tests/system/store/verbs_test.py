@@ -97,6 +97,27 @@ def joined(bench):
             check(found[0] == 3 and found[1] == b"", "the piece %s: %s" % (name, found))
 
 
+def small(bench):
+    """Objects that are empty, have a header only, one record, an incomplete last one, or an open quote, as files are"""
+    files = {"empty.csv": b"", "header.csv": b"id,note\n", "one.csv": b"id,note\n1,x\n", "last.csv": b"id,note\n1,x\n2,x",
+             "open.csv": b'id,note\n1,"x\n2,x\n', "b?c.csv": b"id,note\n1,x\n", "one.csv.gz": gzip.compress(b"id,note\n1,x\n")}
+    with Server({"b/" + name: data for name, data in files.items()}, KEY, SECRET) as server:
+        for name, data in files.items():
+            path, url = bench.write(name, data), "s3://b/" + name
+            for words in (("index",), ("index", "--verify"), ("count", "--index", "require"),
+                          ("offsets", "-n", "2", "--index", "require"), ("cat", "-n", "1/2", "--index", "require"),
+                          ("join",), ("join", "--header", "first"), ("plan", "-n", "2")):
+                local, stored = bench.run(server, *words, path), bench.run(server, *words, url)
+                check(stored[:2] == (local[0], local[1].replace(path.encode(), url.encode())),
+                      "%s of %s: %s, and of the file %s" % (words, name, stored, local))
+            check(os.path.exists(path + ".cleave") == ("b/" + name + ".cleave" in server.objects), "%s: one index" % name)
+        manifest = {"cleave": 2, "header": {"mode": "repeat"}, "pieces": [{"name": "b?c.csv", "size": 12}]}
+        server.put("b/m.json", json.dumps(manifest).encode())
+        for words in ((), ("s3://b/b?c.csv",)):
+            found = bench.run(server, "join", "--manifest", "s3://b/m.json", *words)
+            check(found == (0, files["b?c.csv"], ""), "join: %s" % (found,))
+
+
 def planned(bench):
     """Summaries and plans that are objects"""
     data = records(40000, 2)
@@ -325,7 +346,7 @@ def cut_by_index(bench):
             check(server.sent < (12 + heads * 6) << 20, "%s: %d bytes were downloaded" % (header, server.sent))
 
 
-CHECKS = (several, joined, planned, verified, indexed, index_not_used, manifests_of_others,
+CHECKS = (several, joined, small, planned, verified, indexed, index_not_used, manifests_of_others,
           index_not_written, index_forbidden, cut_by_index)
 
 if __name__ == "__main__":

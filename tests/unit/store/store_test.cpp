@@ -85,7 +85,7 @@ TEST(Store, AnObjectIsAnInput) {
     EXPECT_FALSE(input.is_mapped());
     EXPECT_EQ(input.path(), "s3://bucket/key");
     EXPECT_EQ(input.identity().size, 100U);
-    EXPECT_EQ(input.remote_version(), "\"1\"");
+    EXPECT_EQ(input.remote()->version(), "\"1\"");
     EXPECT_NE(input.remote_place(), "");
     EXPECT_EQ(input.remote_place(), store.place("gs://bucket/key"));
     EXPECT_NE(input.remote_place(), store.place("s3://bucket/other"));
