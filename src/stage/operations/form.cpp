@@ -13,9 +13,9 @@ namespace cleave {
 namespace {
 
 // The stream of numbers that a value's token is made from.
-class Stream {
+class NumberStream {
 public:
-    Stream(std::uint32_t use, Value value, Hasher& hasher) : use_(use), hasher_(hasher) {
+    NumberStream(std::uint32_t use, Value value, Hasher& hasher) : use_(use), hasher_(hasher) {
         constexpr std::uint8_t kFirst = 0;
         hasher_.token(use_, {{&kFirst, 1}, value}, first_);
         std::copy_n(first_, kMacSize, block_);
@@ -85,7 +85,7 @@ Form Form::parse(const OperationSyntax& syntax, RuleScope& scope) {
 std::uint64_t Form::measure(Value value, OperationContext&) { return count_characters(value); }
 
 std::uint64_t Form::write(Value value, std::uint8_t* out, OperationContext& context) const {
-    Stream stream(use, value, context.hasher);
+    NumberStream stream(use, value, context.hasher);
     std::uint8_t* to = out;
     const std::uint8_t* const end = value.data + value.size;
     for (const std::uint8_t* at = value.data; at != end; at += character_size(at, end)) {
