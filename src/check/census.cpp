@@ -12,7 +12,7 @@ namespace {
 
 using Kind = CensusTable::Kind;
 
-constexpr std::size_t kStepSize = 64;
+constexpr std::size_t kCountedSize = 64;
 
 constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
@@ -120,14 +120,14 @@ void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t st
 std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
     // Written so that compilers vectorise it.
     const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
-    std::array<std::uint8_t, kStepSize> has_role;
-    for (std::size_t i = 0; i < kStepSize; ++i) {
+    std::array<std::uint8_t, kCountedSize> has_role;
+    for (std::size_t i = 0; i < kCountedSize; ++i) {
         const std::uint8_t byte = bytes[i];
         has_role[i] = static_cast<std::uint8_t>((byte == quote) | (byte == delimiter) | (byte == escape) |
                                                 (byte == cr) | (byte == lf));
     }
     std::uint64_t roles = 0;
-    for (std::size_t i = 0; i < kStepSize; i += sizeof(std::uint64_t)) {
+    for (std::size_t i = 0; i < kCountedSize; i += sizeof(std::uint64_t)) {
         std::uint64_t ones = 0;
         std::memcpy(&ones, has_role.data() + i, sizeof ones);
         // The multiplication gathers the lowest bits of eight bytes in the highest byte.
@@ -191,11 +191,11 @@ void CensusTaker::pass(std::span<const std::uint8_t> bytes) {
         offset_ += rest;
         bytes = bytes.subspan(rest);
     }
-    for (; bytes.size() >= kStepSize; bytes = bytes.subspan(kStepSize), offset_ += kStepSize) {
+    for (; bytes.size() >= kCountedSize; bytes = bytes.subspan(kCountedSize), offset_ += kCountedSize) {
         take_step(bytes.data(), table_->roles_of(bytes.data()));
     }
     if (!bytes.empty()) {
-        std::array<std::uint8_t, kStepSize> step{};
+        std::array<std::uint8_t, kCountedSize> step{};
         std::memcpy(step.data(), bytes.data(), bytes.size());
         const std::uint64_t there = (std::uint64_t{1} << bytes.size()) - 1;
         take_step(step.data(), table_->roles_of(step.data()) & there);

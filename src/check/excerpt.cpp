@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/text_bytes.h"
+
 namespace cleave {
 namespace {
 
@@ -14,7 +16,6 @@ constexpr std::size_t kKeptSize = 2 * kExcerptMargin + 8;
 
 constexpr std::size_t kLongestCharacter = 4;
 
-bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 bool is_continuation(std::uint8_t byte) { return byte >= 0x80 && byte < 0xC0; }
 
 // The size of the UTF-8 character that begins with this byte.

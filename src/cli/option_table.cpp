@@ -11,18 +11,6 @@
 namespace cleave::cli {
 namespace {
 
-constexpr unsigned kSplit = bit(Verb::kSplit);
-constexpr unsigned kCount = bit(Verb::kCount);
-constexpr unsigned kCheck = bit(Verb::kCheck);
-constexpr unsigned kCat = bit(Verb::kCat);
-constexpr unsigned kOffsets = bit(Verb::kOffsets);
-constexpr unsigned kIndex = bit(Verb::kIndex);
-constexpr unsigned kSample = bit(Verb::kSample);
-constexpr unsigned kJoin = bit(Verb::kJoin);
-constexpr unsigned kVerify = bit(Verb::kVerify);
-constexpr unsigned kScan = bit(Verb::kScan);
-constexpr unsigned kPlan = bit(Verb::kPlan);
-constexpr unsigned kInfo = bit(Verb::kInfo);
 constexpr unsigned kAll = kSplit | kCount | kCheck | kCat | kOffsets | kIndex | kSample;  // read inputs
 constexpr unsigned kRead = kAll | kJoin | kScan;                                          // use a dialect
 constexpr unsigned kPlans = kSplit | kOffsets;

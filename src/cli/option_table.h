@@ -23,6 +23,18 @@ struct OptionRow {
     std::string choices = {};
 };
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
+constexpr unsigned kSplit = bit(Verb::kSplit);
+constexpr unsigned kCount = bit(Verb::kCount);
+constexpr unsigned kCheck = bit(Verb::kCheck);
+constexpr unsigned kCat = bit(Verb::kCat);
+constexpr unsigned kOffsets = bit(Verb::kOffsets);
+constexpr unsigned kIndex = bit(Verb::kIndex);
+constexpr unsigned kSample = bit(Verb::kSample);
+constexpr unsigned kJoin = bit(Verb::kJoin);
+constexpr unsigned kVerify = bit(Verb::kVerify);
+constexpr unsigned kScan = bit(Verb::kScan);
+constexpr unsigned kPlan = bit(Verb::kPlan);
+constexpr unsigned kInfo = bit(Verb::kInfo);
 constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
 constexpr unsigned kGeneral = 1U << kVerbCount;  // an option for use without a verb
 constexpr const char* kPath = "/";

@@ -36,11 +36,8 @@ constexpr std::array<VerbHint, 12> kVerbs = {{
     {"wc", "count FILE", "counts records"},
 }};
 
-constexpr unsigned kSplit = bit(Verb::kSplit);
-constexpr unsigned kCat = bit(Verb::kCat);
-constexpr unsigned kSample = bit(Verb::kSample);
-constexpr unsigned kPrints = kCat | kSample | bit(Verb::kOffsets) | bit(Verb::kCount) | bit(Verb::kCheck);
-constexpr unsigned kCut = kSplit | bit(Verb::kOffsets);
+constexpr unsigned kPrints = kCat | kSample | kOffsets | kCount | kCheck;
+constexpr unsigned kCut = kSplit | kOffsets;
 constexpr unsigned kAny = kAllVerbs;
 
 struct OptionHint {

@@ -13,7 +13,7 @@
 namespace cleave::cli {
 namespace {
 
-constexpr std::size_t kPartSize = std::size_t{1} << 20;
+constexpr std::size_t kSummariesSize = std::size_t{1} << 20;
 constexpr std::size_t kMostLine = std::size_t{64} << 10;
 
 // The summaries so far.
@@ -79,8 +79,8 @@ void read_summaries(Input& input, Summaries& summaries) {
     } else {
         std::vector<std::uint8_t> buffer;
         const std::uint64_t size = input.blob().size();
-        for (std::uint64_t at = 0; at < size; at += kPartSize) {
-            const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(size - at, kPartSize));
+        for (std::uint64_t at = 0; at < size; at += kSummariesSize) {
+            const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(size - at, kSummariesSize));
             lines.add(text_of(input.blob().lend(at, part, buffer)));
         }
     }

@@ -32,10 +32,10 @@ struct Ruleset {
 };
 
 constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
-constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr std::uint64_t kReadAccess = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 // --force renames a link that it replaces, which requires the right to create links.
-constexpr std::uint64_t kWrite = kRead | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
+constexpr std::uint64_t kWriteAccess = kReadAccess | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                  LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                  LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
@@ -90,13 +90,13 @@ std::string confine(const Permissions& permissions) {
             if (!permit(ruleset.get(), path, known.files & rights)) missing = failure("a rule of Landlock");
         }
     };
-    permit_each(permissions.read, kRead);
-    permit_each(permissions.write, kWrite);
+    permit_each(permissions.read, kReadAccess);
+    permit_each(permissions.write, kWriteAccess);
     for (const std::uint16_t port : known.network != 0 ? permissions.ports : std::vector<std::uint16_t>()) {
         if (!permit_port(ruleset.get(), port)) missing = failure("a rule of Landlock");
     }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    permit_each({"/"}, kRead);  // sanitizers read arbitrary files for their reports
+    permit_each({"/"}, kReadAccess);  // sanitizers read arbitrary files for their reports
 #endif
     // A ruleset with a rule missing would refuse something that the run needs.
     if (!missing.empty()) return missing;

@@ -1,3 +1,4 @@
+#include "base/text_bytes.h"
 #include "cleave/dialect.h"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 
 namespace cleave {
 namespace {
-
-bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 
 struct Preset {
     std::string_view name;

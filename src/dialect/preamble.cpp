@@ -5,14 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 
 namespace cleave {
 namespace {
 
 using Bytes = std::span<const std::uint8_t>;
-
-bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 
 bool begins_with(Bytes bytes, std::string_view text) {
     return bytes.size() >= text.size() && std::ranges::equal(bytes.first(text.size()), text, [](auto byte, char c) {

@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kSummaryVersion = 1;
 constexpr std::string_view kLetters = "rfuqpekc012FRUC";  // indexed by RangeState
 static_assert(kLetters.size() == kRangeStateCount);
 constexpr char kDiffer = '!';
@@ -78,7 +78,7 @@ public:
         auto json = parse_json(text);
         if (!json || json->find(key) == nullptr) fail(std::string("it has no '") + key + "'");
         json_ = std::move(*json);
-        if (natural(member(key)) != kVersion) fail("it has another version of the format");
+        if (natural(member(key)) != kSummaryVersion) fail("it has another version of the format");
     }
 
     [[noreturn]] void fail(const std::string& why) const {
@@ -276,7 +276,7 @@ RangeCut cut_of(const Reader& reader, const Json& json, const Findings& findings
 
 std::string range_text(const RangeSummary& summary, const InputVersion& input) {
     Json json;
-    json["cleave_range"] = kVersion;
+    json["cleave_range"] = kSummaryVersion;
     json["range"] = Json::Array{summary.begin, summary.end};
     json["input"] = input_json(input);
     json["dialect"] = dialect_json(summary.dialect);
@@ -318,7 +318,7 @@ SummarisedRange parse_range_text(std::string_view text) {
 
 std::string plan_text(const RangePlan& plan) {
     Json json;
-    json["cleave_plan"] = kVersion;
+    json["cleave_plan"] = kSummaryVersion;
     json["input"] = input_json(plan.input);
     json["dialect"] = dialect_json(plan.dialect);
     Json& header = json["header"];

@@ -17,7 +17,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kReportVersion = 1;
 constexpr std::size_t kDigits = 2 * std::size_t{kMacSize};  // of a MAC, and of a SHA-256
 constexpr std::string_view kBeforeMac = R"("hmac_sha256":")";
 constexpr std::string_view kAfterMac = "\"}}\n";
@@ -55,34 +55,34 @@ Json file_json(const ReportedFile& file) {
     return json;
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw InputError("not a signed report: " + why); }
+[[noreturn]] void refuse_report(const std::string& why) { throw InputError("not a signed report: " + why); }
 
-const Json& member(const Json& object, const char* name) {
+const Json& member_of_report(const Json& object, const char* name) {
     const Json* value = object.find(name);
-    if (value == nullptr) refuse("it has no '" + std::string(name) + "'");
+    if (value == nullptr) refuse_report("it has no '" + std::string(name) + "'");
     return *value;
 }
 
 std::uint64_t size_of(const Json& json) {
-    const auto size = member(json, "size").natural();
-    if (!size) refuse("a size is not a number of bytes");
+    const auto size = member_of_report(json, "size").natural();
+    if (!size) refuse_report("a size is not a number of bytes");
     return *size;
 }
 
 std::string hash_of(const Json& json, const char* name) {
-    const std::string* const hash = member(json, name).string();
-    if (hash == nullptr || hash->size() != kDigits) refuse("a hash does not have 64 digits");
+    const std::string* const hash = member_of_report(json, name).string();
+    if (hash == nullptr || hash->size() != kDigits) refuse_report("a hash does not have 64 digits");
     return *hash;
 }
 
 ReportedFile file_of(const Json& json, bool is_piece) {
-    const std::string* const name = member(json, "name").string();
-    if (name == nullptr) refuse("the name of a file is not text");
+    const std::string* const name = member_of_report(json, "name").string();
+    if (name == nullptr) refuse_report("the name of a file is not text");
     // Other spellings of a name would let one file be listed twice.
     const bool is_known = *name == kStandardStream ? is_piece : path_beneath("", *name) == *name;
-    if (!is_known) refuse("a file is not beneath the folder of the report");
+    if (!is_known) refuse_report("a file is not beneath the folder of the report");
     return {
-        *name, {size_of(json), hash_of(json, "sha256")}, is_piece ? member(json, "records").natural() : std::nullopt};
+        *name, {size_of(json), hash_of(json, "sha256")}, is_piece ? member_of_report(json, "records").natural() : std::nullopt};
 }
 
 }  // namespace
@@ -138,30 +138,30 @@ bool is_authentic(std::string_view text, const KeyRing& keys, const std::string&
 
 ReportedFiles files_of_report(std::string_view text) {
     const SignedText parts(text);
-    if (parts.mac.empty()) refuse("it does not end with a signature");
+    if (parts.mac.empty()) refuse_report("it does not end with a signature");
     const std::size_t end = parts.before_mac.find('\n');
     if (end == std::string_view::npos || parts.before_mac.find('\n', end + 1) != std::string_view::npos)
-        refuse("it does not have two lines");
+        refuse_report("it does not have two lines");
     const std::string_view first = parts.before_mac.substr(0, end);
     const auto json = parse_json(first);
-    if (!json || json->object() == nullptr) refuse("its first line is not a JSON object");
+    if (!json || json->object() == nullptr) refuse_report("its first line is not a JSON object");
     // A member that is there twice, of which the parser keeps one, would be read in another way by another program.
-    if (json->text() != first) refuse("its first line is not as cleave writes it");
-    const auto version = member(*json, "cleave").natural();
-    if (!version) refuse("its 'cleave' is not a version");
-    if (*version != kVersion) refuse("it is of version " + std::to_string(*version));
+    if (json->text() != first) refuse_report("its first line is not as cleave writes it");
+    const auto version = member_of_report(*json, "cleave").natural();
+    if (!version) refuse_report("its 'cleave' is not a version");
+    if (*version != kReportVersion) refuse_report("it is of version " + std::to_string(*version));
     ReportedFiles files;
-    const Json& stored = member(member(*json, "input"), "stored");
+    const Json& stored = member_of_report(member_of_report(*json, "input"), "stored");
     files.input = {size_of(stored), hash_of(stored, "hmac_sha256")};
-    const Json::Array* const pieces = member(*json, "files").array();
-    if (pieces == nullptr) refuse("its 'files' is not a list");
+    const Json::Array* const pieces = member_of_report(*json, "files").array();
+    if (pieces == nullptr) refuse_report("its 'files' is not a list");
     std::set<std::string_view> names;
     for (const Json& piece : *pieces) files.pieces.push_back(file_of(piece, true));
     for (const ReportedFile& piece : files.pieces) {
-        if (!names.insert(piece.name).second) refuse("it lists a file twice");
+        if (!names.insert(piece.name).second) refuse_report("it lists a file twice");
     }
     if (const Json* manifest = json->find("manifest")) files.manifest = file_of(*manifest, false);
-    if (files.manifest && names.contains(files.manifest->name)) refuse("it lists a file twice");
+    if (files.manifest && names.contains(files.manifest->name)) refuse_report("it lists a file twice");
     return files;
 }
 

@@ -14,7 +14,7 @@ namespace cleave {
 namespace {
 
 // Compressed bytes that are read at once.
-constexpr std::size_t kReadSize = std::size_t{128} << 10;
+constexpr std::size_t kCompressedReadSize = std::size_t{128} << 10;
 
 // Cursors for each thread: it may read in two places at once, such as a header and a piece. One takes 0.5 MiB.
 constexpr std::size_t kCursors = 2;
@@ -28,7 +28,7 @@ constexpr std::size_t kKept = std::size_t{3} << 20;
 constexpr std::uint64_t kStretch = std::uint64_t{4} << 20;
 
 // One thread writes what they have decoded, and could not keep up with more.
-constexpr unsigned kMostThreads = 64;
+constexpr unsigned kMostDecoders = 64;
 
 }  // namespace
 
@@ -87,7 +87,7 @@ private:
     // Adds to the compressed bytes. Returns false at the end of the file.
     bool read_compressed() {
         const std::size_t rest = compressed_.size();
-        const std::size_t size = std::max(rest, kReadSize);
+        const std::size_t size = std::max(rest, kCompressedReadSize);
         const auto buffer = buffer_.grow(rest + size, compressed_);
         const std::size_t got = source_.read_at(source_.offset + next_byte_, buffer.subspan(rest, size));
         next_byte_ += got;
@@ -126,7 +126,7 @@ std::span<const std::uint8_t> GzipBlob::lend(std::uint64_t offset, std::size_t s
 }
 
 std::uint64_t GzipBlob::best_size() const noexcept {
-    const unsigned threads = std::min<unsigned>(threads_, kMostThreads);
+    const unsigned threads = std::min<unsigned>(threads_, kMostDecoders);
     return threads == 1 ? FileBlob::best_size() : threads * kStretch;
 }
 
@@ -138,7 +138,7 @@ void GzipBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
         const bool is_long = threads_ > 1 && end - begin >= 2 * kStretch;
         stretches.push_back({begin, (is_long ? std::min(stretch_end(begin), end) : end) - begin});
     }
-    parallel_for(stretches.size(), std::min<unsigned>(threads_, kMostThreads), [&](std::size_t i) {
+    parallel_for(stretches.size(), std::min<unsigned>(threads_, kMostDecoders), [&](std::size_t i) {
         const BlobRange& range = stretches[i];
         read_in_order(range.offset, into.subspan(static_cast<std::size_t>(range.offset - offset),
                                                  static_cast<std::size_t>(range.size)));

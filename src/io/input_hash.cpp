@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kPartSize = std::size_t{1} << 20;
+constexpr std::size_t kHashedSize = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ InputHash::InputHash(Input& input) : cancellation_(input.cancellation()), hash_(
 
 void InputHash::hash_file(const std::stop_token& stop) {
     const auto size = source_.remote ? source_.remote->size() : static_cast<std::uint64_t>(source_.status.st_size);
-    std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(kPartSize, size));
+    std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(kHashedSize, size));
     for (std::uint64_t at = source_.offset; at < size && !stop.stop_requested();) {
         if (cancellation_ != nullptr) cancellation_->throw_if_requested();
         const auto part = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), size - at));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/random_seed.h"
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/output.h"
 
@@ -134,10 +135,6 @@ const char* foreign_trait(const struct stat& status) {
     return status.st_nlink > 1 ? "it has other hard links" : nullptr;
 }
 
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 }  // namespace
 
 std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id, bool sync) {
@@ -192,7 +189,7 @@ bool RunMarker::start(bool locked) {
     // A marker that was left is never emptied, because an empty one does not count as left.
     std::string process = std::to_string(::getpid());
     process.resize(kProcessWidth, '\0');
-    write_all(fd_.get(), as_bytes(process), directory_->path());
+    write_all(fd_.get(), bytes_of(process), directory_->path());
     if (::ftruncate(fd_.get(), kProcessWidth) != 0) throw_errno(directory_->path());
     stays_ = false;
     sync(directory_->path());
@@ -213,13 +210,13 @@ std::string RunMarker::next_hidden_name() { return name_ + "-" + std::to_string(
 void RunMarker::note(const std::string& hidden_name, const std::string& name, ino_t inode) {
     std::string fields = std::to_string(inode);
     fields.append(1, '\0').append(hidden_name).append(1, '\0').append(name).append(1, '\0');
-    write_all(fd_.get(), as_bytes(fields), directory_->path_of(name));
+    write_all(fd_.get(), bytes_of(fields), directory_->path_of(name));
     sync(directory_->path_of(name));
 }
 
 void RunMarker::note_success() {
     has_success_ = true;
-    write_all(fd_.get(), as_bytes(std::string(kSuccess) + '\0'), directory_->path());
+    write_all(fd_.get(), bytes_of(std::string(kSuccess) + '\0'), directory_->path());
     sync(directory_->path());
 }
 

@@ -15,7 +15,6 @@ namespace cleave {
 namespace {
 
 using Bytes = std::span<const std::uint8_t>;
-using Kind = StreamPart::Kind;
 
 // The size given by a member's extra field; 0 if there is none.
 std::size_t member_size(Bytes extra) {
@@ -43,15 +42,15 @@ StreamPart find_part(std::span<const std::uint8_t> bytes) noexcept {
     const std::size_t seen = std::min(bytes.size(), kMagic.size());
     if (!std::equal(kMagic.begin(), kMagic.begin() + seen, bytes.begin())) return {};
     if (bytes.size() > kMagic.size() && bytes[3] != kHasExtra) return {};
-    if (bytes.size() < kHeader) return {Kind::kCut};
+    if (bytes.size() < kHeader) return {StreamPart::Kind::kCut};
     const auto extra = static_cast<std::size_t>(number_in(bytes.subspan(kHeader - 2, 2)));
-    if (bytes.size() < kHeader + extra) return {Kind::kCut};
+    if (bytes.size() < kHeader + extra) return {StreamPart::Kind::kCut};
     const std::size_t size = member_size(bytes.subspan(kHeader, extra));
     if (size < kHeader + extra + kTrailer) return {};
-    if (bytes.size() < size) return {Kind::kCut};
+    if (bytes.size() < size) return {StreamPart::Kind::kCut};
     const std::uint64_t room = number_in(bytes.subspan(size - 4, 4));
     if (room > kMost) return {};
-    return {Kind::kWhole, size, static_cast<std::size_t>(room)};
+    return {StreamPart::Kind::kWhole, size, static_cast<std::size_t>(room)};
 }
 
 PartDecoder::PartDecoder() : decompressor_(::libdeflate_alloc_decompressor()) {

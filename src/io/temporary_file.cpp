@@ -18,7 +18,7 @@ namespace cleave {
 namespace {
 
 // Two files are compared in parts of this size.
-constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
+constexpr std::uint64_t kComparedSize = std::uint64_t{1} << 20;
 
 void remove(const Directory& directory, const std::string& name) noexcept {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
@@ -118,7 +118,7 @@ std::optional<FileIdentity> TemporaryFile::present(const Cancellation* cancellat
     const std::uint64_t size = identity().size;
     const Fd file = open_if_of_size(*directory_, name_, size);
     if (!file.is_open()) return std::nullopt;
-    std::vector<std::uint8_t> here(static_cast<std::size_t>(std::min(size, kPartSize)));
+    std::vector<std::uint8_t> here(static_cast<std::size_t>(std::min(size, kComparedSize)));
     std::vector<std::uint8_t> there(here.size());
     for (std::uint64_t offset = 0; offset < size; offset += here.size()) {
         if (cancellation != nullptr) cancellation->throw_if_requested();

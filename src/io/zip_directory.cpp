@@ -22,7 +22,7 @@ constexpr std::size_t kMostTail = kLargeEnd + kLocator + 22 + 65'535;  // all th
 // A directory that is larger is not worth reading twice.
 constexpr std::uint64_t kMostDirectory = std::uint64_t{16} << 20;
 
-constexpr std::size_t kMostNames = 10;
+constexpr std::size_t kMostNamed = 10;
 
 bool is(Bytes bytes, Kind kind, std::size_t size) {
     if (bytes.size() < ZipRecord::kMagic) return false;
@@ -30,13 +30,13 @@ bool is(Bytes bytes, Kind kind, std::size_t size) {
     return record && record->kind() == kind && record->size() == size && bytes.size() >= size;
 }
 
-struct Place {
+struct DirectoryPlace {
     std::size_t rest = 0;    // bytes after the directory
     std::uint64_t size = 0;  // of the directory
 };
 
 // `tail` is the end of the archive.
-std::optional<Place> find_directory(Bytes tail) {
+std::optional<DirectoryPlace> find_directory(Bytes tail) {
     std::size_t rest = 22;
     while (rest <= tail.size() && !is(tail.last(rest), Kind::kEnd, rest)) ++rest;
     if (rest > tail.size()) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<Place> find_directory(Bytes tail) {
         kind = Kind::kLargeEnd;
     }
     const auto directory = directory_of(kind, record);
-    return directory ? std::optional(Place{rest, directory->size}) : std::nullopt;
+    return directory ? std::optional(DirectoryPlace{rest, directory->size}) : std::nullopt;
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void refuse_several_files(const Source& source) {
         const auto member = member_of(Kind::kEntry, left.first(record->size()));
         left = left.subspan(record->size());
         if (!member || !member->is_file()) continue;
-        if (++count <= kMostNames) names.push_back(member->name);
+        if (++count <= kMostNamed) names.push_back(member->name);
     }
     if (count > 1) throw InputError(several_files_text(names, count));
 }

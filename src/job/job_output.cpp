@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text_bytes.h"
 #include "formats/plan_json.h"
 #include "formats/signed_report.h"
 #include "formats/stage_report.h"
@@ -21,7 +22,7 @@ ManifestNames names_in(const std::string& manifest, const PieceNamer& namer) {
 
 ContentDigest content_of(const std::string& text) {
     ContentHash hash;
-    hash.add({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    hash.add(bytes_of(text));
     return hash.digest();
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_bytes.h"
 #include "cleave/kernel.h"
 #include "lane/device_lane.h"
 #include "lane/page_source.h"
@@ -65,8 +66,7 @@ Stage masking_stage() {
     StageOptions options;
     options.rules = {{"phone: mask", "--redact"}};
     options.default_action = DefaultAction::kKeep;
-    const std::span header(reinterpret_cast<const std::uint8_t*>(kHeader.data()), kHeader.size());
-    return {options, Dialect(), header, true};
+    return {options, Dialect(), bytes_of(kHeader), true};
 }
 
 // A stage on a device, and pages for it.

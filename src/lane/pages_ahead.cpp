@@ -14,7 +14,7 @@ namespace cleave {
 namespace {
 
 // How many pages wait to be asked for. Meanwhile one more is being copied, and three are in flight on the device.
-constexpr std::size_t kAhead = 1;
+constexpr std::size_t kPagesAhead = 1;
 
 // One thread copies about 10 GB/s, whereas the link to a device can take 25 to 55 GB/s.
 constexpr unsigned kMostThreads = 6;
@@ -83,7 +83,7 @@ void PagesAhead::run(const std::stop_token& stop) {
 // Waits until another page may be kept waiting. Returns false if the thread is asked to stop.
 bool PagesAhead::has_room(const std::stop_token& stop) {
     MutexLock lock(mutex_);
-    while (read_.size() >= kAhead && !stop.stop_requested()) changed_.wait(lock, stop);
+    while (read_.size() >= kPagesAhead && !stop.stop_requested()) changed_.wait(lock, stop);
     return !stop.stop_requested();
 }
 

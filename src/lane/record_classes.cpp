@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/job.h"
 #include "stage/program.h"
@@ -98,9 +99,7 @@ ClassDigest class_of_nulls(const Stage& stage, const RunKey& key, std::size_t co
                            const std::shared_ptr<MemoryManager>& memory) {
     ClassDigester digester(key, stage.dialect(), memory);
     const std::string& null = stage.program().null_token;
-    for (std::size_t i = 0; i < columns; ++i) {
-        digester.add({reinterpret_cast<const std::uint8_t*>(null.data()), null.size()});
-    }
+    for (std::size_t i = 0; i < columns; ++i) digester.add(bytes_of(null));
     return digester.finish();
 }
 

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/experimental/machine_profile.h"
 #include "io/fd.h"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostName = 64;
-
-ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
 
 std::string name_of(const MachineIdentity& identity) {
     std::string name;
@@ -162,7 +161,7 @@ std::string write_profile(const std::string& folder, const MachineProfile& profi
     Fd file = make_temporary(directory.get(), temporary, path);
     try {
         const std::string text = profile_text(profile);
-        write_all(file.get(), std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), path);
+        write_all(file.get(), bytes_of(text), path);
         if (::fsync(file.get()) != 0) throw_errno(path);
         file.close(path);
         if (::renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0) throw_errno(path);

@@ -86,8 +86,6 @@ private:
     bool is_sound_ = true;
 };
 
-ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
-
 }  // namespace
 
 std::string profile_text(const MachineProfile& profile) { return json_of(profile).text() + "\n"; }

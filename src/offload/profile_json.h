@@ -1,11 +1,15 @@
 // A machine's profile, with the machine's identity, as JSON. Knows nothing about files.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cleave/experimental/machine_profile.h"
 
 namespace cleave {
+
+// The reason why there is no profile.
+inline ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
 
 // Returns a single line that ends with a line feed.
 std::string profile_text(const MachineProfile& profile);

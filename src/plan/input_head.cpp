@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/bits.h"
+#include "base/text_bytes.h"
 #include "base/too_long.h"
 #include "cleave/kernel.h"
 #include "scan/header_finder.h"
@@ -15,16 +16,14 @@ namespace {
 // Most first records end within this many bytes. If one does not, the number is doubled until it does.
 constexpr std::size_t kFirstLook = 4096;
 
-bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
-
-struct FirstRecord {
+struct FirstRange {
     std::uint64_t begin;  // after a byte order mark
     std::uint64_t end;
 };
 
 // Finds the first record that is not empty, or the first record if all are empty. Returns nothing if that record does
 // not end within `bytes`, which are the beginning of the input or, if `is_all` is set, the complete input.
-std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
+std::optional<FirstRange> first_record(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
                                         const HeaderFinder& finder, bool is_all) {
     Walker walker(dialect, kernel_by_name("scalar"), lead);
     const std::uint64_t content = finder.is_found() ? finder.content() : lead.is_preamble ? lead.size : 0;
@@ -33,18 +32,18 @@ std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, con
     for (std::uint64_t word : walker.walk(bytes)) {
         for (; word != 0; word &= word - 1) {
             const std::uint64_t start = offset + first_bit(word);
-            if (start > content) return FirstRecord{std::max(begin, lead.size), start};
+            if (start > content) return FirstRange{std::max(begin, lead.size), start};
             begin = start;
         }
         offset += 64;
     }
     if (!is_all) return std::nullopt;
-    return FirstRecord{std::max(begin, lead.size), std::max<std::uint64_t>(bytes.size(), lead.size)};
+    return FirstRange{std::max(begin, lead.size), std::max<std::uint64_t>(bytes.size(), lead.size)};
 }
 
 // `bytes` must contain the complete first record.
 InputHead head_of(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
-                  const FirstRecord& first, const HeaderFinder& finder, bool has_header) {
+                  const FirstRange& first, const HeaderFinder& finder, bool has_header) {
     InputHead head;
     head.has_header = has_header;
     const auto sample = bytes.subspan(first.begin, first.end - first.begin);
@@ -79,7 +78,7 @@ InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::
         HeaderFinder finder(dialect, lead);
         finder.feed(bytes);
         if (!finder.is_found() && !is_all) continue;
-        const std::optional<FirstRecord> first = first_record(bytes, dialect, lead, finder, is_all);
+        const std::optional<FirstRange> first = first_record(bytes, dialect, lead, finder, is_all);
         if (!first) {
             if (bytes.size() - finder.content() > max_record) {
                 throw_too_long(max_record, {finder.content(), 0});

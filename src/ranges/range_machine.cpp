@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text_bytes.h"
 #include "scan/comparing_walker.h"
 
 namespace cleave {
@@ -9,7 +10,6 @@ namespace {
 
 constexpr std::array<std::uint8_t, 3> kMark = {0xEF, 0xBB, 0xBF};  // the byte order mark
 
-bool is_line_break(std::uint8_t byte) { return byte == '\r' || byte == '\n'; }
 
 }  // namespace
 

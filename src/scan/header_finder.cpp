@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text_bytes.h"
 #include "cleave/scan.h"
 
 namespace cleave {
@@ -17,12 +18,11 @@ void HeaderFinder::feed(std::span<const std::uint8_t> bytes) {
         bytes = bytes.subspan(size);
     }
     for (const std::uint8_t byte : bytes) {
-        const bool is_line_break = byte == '\n' || byte == '\r';
-        if (dialect_.header == HeaderRecord::kFirst || (offset_ >= lead_.size && !is_line_break)) {
+        if (dialect_.header == HeaderRecord::kFirst || (offset_ >= lead_.size && !is_line_break(byte))) {
             is_found_ = true;
             return;
         }
-        if (is_line_break && ends_record(byte)) ++ended_;
+        if (is_line_break(byte) && ends_record(byte)) ++ended_;
         is_after_return_ = byte == '\r';
         ++offset_;
     }

@@ -27,8 +27,8 @@ namespace {
 constexpr std::size_t kNoBlock = SIZE_MAX;
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kRankWords = 64;  // words between two ranks
-constexpr std::size_t kSliceSize = std::size_t{64} << 10;
-static_assert(kSliceSize % (kRankWords * kWordBits) == 0);
+constexpr std::size_t kWalkedSize = std::size_t{64} << 10;
+static_assert(kWalkedSize % (kRankWords * kWordBits) == 0);
 
 // How many bytes before an offset to walk, so that the walk is likely to include the start of the record before it.
 constexpr std::uint64_t kMargin = std::uint64_t{32} << 10;
@@ -130,7 +130,7 @@ void Locator::go_back() {
 // InputChangedError.
 void Locator::walk_on() {
     const std::uint64_t offset = walker_->offset();
-    const std::size_t size = std::min<std::uint64_t>(index_->block_end(block_) - offset, kSliceSize);
+    const std::size_t size = std::min<std::uint64_t>(index_->block_end(block_) - offset, kWalkedSize);
     if (size == 0) throw InputChangedError();
     auto rank = static_cast<std::uint32_t>(walker_->records() - records_);
     for (const std::uint64_t word : walker_->walk(index_->blob_->lend(offset, size, buffer_))) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kEvidenceSize = std::size_t{4} << 10;
 
 // How many bytes to walk at a time. Their record starts take up little of a cache.
-constexpr std::size_t kSliceSize = std::size_t{16} << 10;
+constexpr std::size_t kExactSize = std::size_t{16} << 10;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
     rescan.begin = rescan.end = static_cast<std::uint32_t>(*begin);
     walker.pass(block.subspan(*begin, done - *begin));
     for (; done < block.size(); done = walker.offset()) {
-        const auto part = block.subspan(done, std::min(block.size() - done, kSliceSize));
+        const auto part = block.subspan(done, std::min(block.size() - done, kExactSize));
         if (const auto last = Walker::last_of(walker.walk(part))) {
             rescan.end = static_cast<std::uint32_t>(done + *last);
             rescan.records = static_cast<std::uint32_t>(walker.records()) - 1;

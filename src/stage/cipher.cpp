@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "base/text_bytes.h"
 #include "stage/key_derivation.h"
 #include "stage/keys.h"
 
@@ -14,8 +15,6 @@ namespace {
 constexpr std::array<std::uint8_t, 1> kNonce{1};
 constexpr std::size_t kKeySize = SIV_CMAC_AES256_KEY_SIZE;
 static_assert(kKeySize == kMaxDerivedSize && Cipher::kOverhead == SIV_DIGEST_SIZE);
-
-const std::uint8_t* bytes_of(const std::string& text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
 
 }  // namespace
 
@@ -40,15 +39,15 @@ Cipher::Cipher(const KeyRing& ring, const KeyUses& uses) {
 
 void Cipher::seal(std::uint32_t use, Value value, std::uint8_t* out) const noexcept {
     const std::string& context = contexts_[use];
-    ::siv_cmac_aes256_encrypt_message(states_ + use, kNonce.size(), kNonce.data(), context.size(), bytes_of(context),
-                                      value.size + kOverhead, out, value.data);
+    ::siv_cmac_aes256_encrypt_message(states_ + use, kNonce.size(), kNonce.data(), context.size(),
+                                      bytes_of(context).data(), value.size + kOverhead, out, value.data);
 }
 
 bool Cipher::open(std::uint32_t use, Value sealed, std::uint8_t* out) const noexcept {
     if (sealed.size < kOverhead) return false;
     const std::string& context = contexts_[use];
     return ::siv_cmac_aes256_decrypt_message(states_ + use, kNonce.size(), kNonce.data(), context.size(),
-                                             bytes_of(context), sealed.size - kOverhead, out, sealed.data) == 1;
+                                             bytes_of(context).data(), sealed.size - kOverhead, out, sealed.data) == 1;
 }
 
 }  // namespace cleave

@@ -5,16 +5,10 @@
 #include <cassert>
 #include <memory>
 
+#include "base/text_bytes.h"
 #include "stage/encodings.h"
 
 namespace cleave {
-namespace {
-
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-}  // namespace
 
 // T(1) = HMAC(PRK, info 01), T(2) = HMAC(PRK, T(1) info 02), where PRK = HMAC(salt, key) and the salt is zeros.
 void derive_bytes(std::span<const std::uint8_t> key, const DerivationInfo& info, std::span<std::uint8_t> scratch,

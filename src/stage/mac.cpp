@@ -2,16 +2,10 @@
 
 #include <memory>
 
+#include "base/text_bytes.h"
 #include "stage/encodings.h"
 
 namespace cleave {
-namespace {
-
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-}  // namespace
 
 void set_key(MacState& state, std::span<const std::uint8_t> key) noexcept {
     ::nettle_hmac_sha256_set_key(&state, key.size(), key.data());

@@ -19,8 +19,6 @@ bool is_blank_or_comment(std::string_view line) {
     return text == "#" || text.starts_with("# ") || text.starts_with("#\t");
 }
 
-bool is_control(char byte) { return static_cast<unsigned char>(byte) < ' ' || byte == '\x7F'; }
-
 }  // namespace
 
 std::vector<RuleText> rules_of_file(std::string_view text, const std::string& name) {
@@ -42,6 +40,7 @@ std::string rules_template(const InputColumns& columns) {
     std::map<std::string_view, std::size_t> counts;
     for (const std::string& name : columns.names) ++counts[name];
     std::map<std::string_view, std::size_t> seen;
+    const auto is_control = [](char byte) { return static_cast<unsigned char>(byte) < ' ' || byte == '\x7F'; };
     std::string text = "@default fail\n";
     for (std::size_t i = 0; i < columns.count; ++i) {
         // A line cannot hold a name with a line feed, and a terminal would obey other control characters.

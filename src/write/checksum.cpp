@@ -11,8 +11,8 @@ namespace cleave {
 namespace {
 
 // How many bytes of a body are read and then written in one step.
-constexpr std::uint64_t kPartSize = std::uint64_t{16} << 20;
-static_assert(kPartSize % kCloneAlignment == 0);
+constexpr std::uint64_t kSummedSize = std::uint64_t{16} << 20;
+static_assert(kSummedSize % kCloneAlignment == 0);
 
 class SummedOutput : public PieceOutput {
 public:
@@ -32,7 +32,7 @@ public:
             const std::uint64_t written = header_size + done;
             Piece part = piece;
             part.start = piece.start + done;
-            part.length = std::min(piece.length - done, kPartSize - written % kCloneAlignment);
+            part.length = std::min(piece.length - done, kSummedSize - written % kCloneAlignment);
             ahead.wait_for(done + part.length);
             for_each_part(input.blob(), {part.start, part.length}, input.cancellation(),
                           [this](std::span<const std::uint8_t> bytes) { sum_.add(bytes); });

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "io/stream_path.h"
 
@@ -430,8 +431,7 @@ bool PieceStore::sync() const noexcept {
 }
 
 void PieceStore::write(const SideFile& side, int descriptor, const std::string& text) const {
-    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    write_all(descriptor, bytes, side.path, input_.cancellation());
+    write_all(descriptor, bytes_of(text), side.path, input_.cancellation());
 }
 
 // Writes the text to a file that does not have its name yet. Returns nothing if the existing file has this content.

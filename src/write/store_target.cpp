@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "io/copy.h"
 #include "write/checksum.h"
@@ -23,10 +24,6 @@ void read_present(const RemoteFile& object, const std::string& url, std::uint64_
     } catch (const InputChangedError& error) {
         throw StoreError(shown_url(url) + ": " + error.what());
     }
-}
-
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 }  // namespace

@@ -10,8 +10,6 @@ namespace cleave {
 namespace {
 
 bool is_digit_sign(char sign) { return is_digit(static_cast<std::uint8_t>(sign)); }
-bool is_word(char sign) { return is_letter_or_digit(static_cast<std::uint8_t>(sign)); }
-bool is_hex(char sign) { return is_hex_digit(static_cast<std::uint8_t>(sign)); }
 
 // The size of the decimal number up to 255 without leading zeros that the text begins with; 0 if there is none.
 std::size_t byte_size(std::string_view text) {

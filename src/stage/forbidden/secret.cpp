@@ -78,9 +78,6 @@ bool has_form(const Form& form, std::string_view text) {
                                [&](char sign) { return is_in(form.alphabet, static_cast<std::uint8_t>(sign)); });
 }
 
-bool is_word(char sign) { return is_letter_or_digit(static_cast<std::uint8_t>(sign)); }
-bool is_hex(char sign) { return is_hex_digit(static_cast<std::uint8_t>(sign)); }
-
 // Whether a letter or a digit precedes `at`, unless it belongs to a byte that is written as %XX.
 bool is_behind_word(std::string_view text, std::size_t at) {
     if (at == 0 || !is_word(text[at - 1])) return false;

@@ -11,6 +11,8 @@ namespace cleave {
 constexpr bool is_letter(std::uint8_t byte) { return static_cast<std::uint8_t>((byte | 0x20) - 'a') < 26; }
 constexpr bool is_letter_or_digit(std::uint8_t byte) { return is_letter(byte) || is_digit(byte); }
 constexpr bool is_hex_digit(std::uint8_t byte) { return is_digit(byte) || (is_letter(byte) && (byte | 0x20) <= 'f'); }
+constexpr bool is_word(char sign) { return is_letter_or_digit(static_cast<std::uint8_t>(sign)); }
+constexpr bool is_hex(char sign) { return is_hex_digit(static_cast<std::uint8_t>(sign)); }
 constexpr bool is_beyond_ascii(std::uint8_t byte) { return byte >= 0x80; }
 
 // The size in bytes of the blank at `at`, or 0 if there is none: a space or, in UTF-8, U+00A0 or U+202F.
