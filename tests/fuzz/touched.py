@@ -1,6 +1,6 @@
 """Which fuzz targets a change touches.
 
-The dependency files of a build with the address sanitizer say what each target includes. A target is touched by a
+A build with the address sanitizer says how each target is compiled. A target is touched by a
 change to its corpus, its dictionary, its source, a file that it includes, or a .cpp file with the same name as such
 a header, wherever it is. A change to what the targets share touches all of them.
 """
@@ -10,7 +10,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tools"))
-from dependencies import ROOT, changed_since, dependencies  # noqa: E402
+from dependencies import ROOT, changed_since, compile_commands, dependencies  # noqa: E402
 
 
 SHARED = {"choices", "run"}
@@ -41,7 +41,7 @@ def touched(changed, sources, dictionaries):
 def touched_targets(commit, build):
     """The targets that have changed since that commit, according to the build in that folder."""
     wanted = glob.glob(os.path.join(HERE, "*_fuzz.cpp"))
-    known = dependencies(os.path.abspath(build))
+    known = dependencies(compile_commands(build))
     missing = [path for path in wanted if path not in known]
     if missing:
         sys.exit("%s has not compiled %s" % (build, ", ".join(missing)))

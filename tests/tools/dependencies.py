@@ -1,7 +1,8 @@
-"""Which sources a change touches, according to the dependency files of builds.
+"""Which sources a change touches, according to what they include.
 
 Used by tidy.py and by ./dev fuzz-changed.
 """
+import functools
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import shlex
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-NEW = re.compile(r"^(\S.*): #deps \d+, deps mtime \d+ \(VALID\)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
 
 def git(*arguments):
@@ -31,38 +32,39 @@ def compile_commands(build):
         return json.load(file)
 
 
-def recorded(build):
-    """{object: absolute paths that it was compiled from}, from Ninja's log. Empty if nothing was built."""
-    if not os.path.exists(os.path.join(build, ".ninja_deps")):
-        return {}
-    listed = subprocess.run(["ninja", "-C", build, "-t", "deps"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    found, paths = {}, []
-    for line in listed.splitlines():
-        if match := NEW.match(line):
-            paths = found[match.group(1)] = []
-        elif line.startswith("    "):
-            paths.append(os.path.normpath(os.path.join(build, line.strip())))
+@functools.cache
+def names_included(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return INCLUDE.findall(file.read())
+
+
+@functools.cache
+def is_file(path):
+    return os.path.isfile(path)
+
+
+def included_by(path, folders):
+    """The file, and all files of the repository that it includes, directly or not. Conditions are not evaluated, so
+    there may be too many."""
+    found, new = set(), [path]
+    while new:
+        path = new.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for name in names_included(path):
+            places = (os.path.normpath(os.path.join(folder, name)) for folder in (os.path.dirname(path), *folders))
+            new += [place for place in places if is_file(place)][:1]
     return found
 
 
-def dependencies(*builds):
-    """{source: set of the paths that it includes, and itself}, for sources that these builds have compiled."""
+def dependencies(entries):
+    """{source: set of the paths of the repository that it includes, and itself}, for entries of a database."""
     found = {}
-    for build in builds:
-        objects = recorded(build)
-        for entry in compile_commands(build) if objects else []:
-            words = shlex.split(entry["command"])
-            output = os.path.relpath(os.path.join(entry["directory"], words[words.index("-o") + 1]), build)
-            if output in objects:
-                found.setdefault(entry["file"], set()).update(objects[output])
+    for entry in entries:
+        words = shlex.split(entry["command"])
+        folders = [word[2:] if word.startswith("-I") else words[i + 1] for i, word in enumerate(words)
+                   if word.startswith("-I") or word == "-isystem"]
+        folders = tuple(folder for folder in folders if folder.startswith(ROOT + os.sep))
+        found.setdefault(entry["file"], set()).update(included_by(entry["file"], folders))
     return found
-
-
-def ask_compiler(entry):
-    """The same for a single source that no build has compiled, by asking the compiler."""
-    words = shlex.split(entry["command"])
-    at = words.index("-o")
-    command = [*words[:at], *words[at + 2:], "-M"]
-    done = subprocess.run(command, cwd=entry["directory"], stdout=subprocess.PIPE, text=True, check=True)
-    listed = done.stdout.replace("\\\n", " ").partition(":")[2].split()
-    return {os.path.normpath(os.path.join(entry["directory"], path)) for path in listed}

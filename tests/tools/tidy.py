@@ -3,11 +3,11 @@
 
 A file that several targets compile is checked once, as the first of them compiles it. Generated files are left out, and
 so are C files, because the checks are for C++. With --changed COMMIT, only sources that have changed since that commit,
-or that include a header that has changed, are checked. The dependency files of build/release list what a source
-includes; for sources that were not built there, the compiler is asked.
+or that include a header that has changed, are checked.
 
 A file without findings is not checked again until something that affects the outcome changes: the file, a header, the
-command, .clang-tidy, or clang-tidy itself. The user's cache records what has passed, by a digest of all these.
+command, a package with headers, .clang-tidy, or clang-tidy itself. The user's cache records what has passed, by a digest
+of all these.
 
 Shows every finding once and ends with "N files, M with findings, K known". Exit status: 1 if there are findings.
 """
@@ -57,13 +57,9 @@ class Passed:
     def path(self, entry, included):
         digest = hashlib.sha256(self.common)
         digest.update(entry["command"].replace(ROOT, ".").encode())
-        for path in sorted(included | {entry["file"]}):
-            if path.startswith(ROOT + os.sep):
-                with open(path, "rb") as file:
-                    content = hashlib.sha256(file.read()).digest()
-            else:
-                status = os.stat(path)   # a header from a package
-                content = b"%d %d" % (status.st_size, status.st_mtime_ns)
+        for path in sorted(included):
+            with open(path, "rb") as file:
+                content = hashlib.sha256(file.read()).digest()
             digest.update(os.path.relpath(path, ROOT).encode() + b"\0" + content)
         return os.path.join(CACHE, digest.hexdigest())
 
@@ -81,11 +77,8 @@ def main():
     args = parser.parse_args()
 
     commands = commands_of(args.build, args.folder)
-    built = dependencies.dependencies(os.path.join(ROOT, "build", "release"))
+    known = dependencies.dependencies(commands.values())
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        unknown = [entry for path, entry in commands.items() if path not in built]
-        known = {path: built[path] for path in commands if path in built}
-        known.update(zip((entry["file"] for entry in unknown), pool.map(dependencies.ask_compiler, unknown)))
         if args.changed:
             commands = touched_by(dependencies.changed_since(args.changed), commands, known)
 
@@ -98,8 +91,9 @@ def main():
         if args.checks:
             command.append("--checks=" + args.checks)
         version = subprocess.run([args.clang_tidy, "--version"], stdout=subprocess.PIPE, check=True).stdout
+        packages = subprocess.run(["dpkg-query", "-W", "lib*-dev", "nlohmann*"], stdout=subprocess.PIPE).stdout
         with open(os.path.join(ROOT, ".clang-tidy"), "rb") as file:
-            passed = Passed(version + args.checks.encode() + file.read())
+            passed = Passed(version + packages + args.checks.encode() + file.read())
 
         def check(path):
             """Checks a file. Returns None if it is already known to pass."""
