@@ -1,5 +1,5 @@
-// Part of the precompiled header of the shared library, so every source includes it first. What is declared here is
-// exported; everything else is hidden by CMAKE_CXX_VISIBILITY_PRESET.
+// Part of the precompiled header of the library, so every source includes it first. The shared library exports what is
+// declared here; CMAKE_CXX_VISIBILITY_PRESET hides everything else.
 #pragma once
 
 #pragma GCC visibility push(default)

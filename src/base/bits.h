@@ -3,9 +3,12 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace cleave {
+
+constexpr std::size_t kWordBits = 64;
 
 // Sums the bits in groups of two, four and eight; a multiplication then sums the bytes.
 constexpr std::uint32_t count_bits(std::uint64_t bits) {

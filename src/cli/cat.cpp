@@ -64,7 +64,7 @@ void print_range(Context& context, OpenInput& opened) {
 }
 
 // --plan: reads only the piece, and the ranges in which it begins and ends.
-void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
+void print_planned_records(Context& context, OpenInput& opened, const RangePlan& plan) {
     const Arguments& arguments = context.arguments;
     const Input& input = opened.input;
     require_ranges(context, input);
@@ -123,7 +123,7 @@ void print_rewritten_range(const Context& context, RewrittenOutput& output, cons
 
 // Prints the records that the rules produce. Applies the rules even if they change nothing, because a user who names
 // columns must hear about a record that has different columns.
-void print_staged(Context& context, OpenInput& opened) {
+void print_staged_records(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const bool has_passes = has_suppress(arguments.stage.options.rules);
     if (arguments.cat_piece != 0 || arguments.range || has_passes) spool_staged(context, opened);
@@ -145,12 +145,12 @@ void run_cat(Context& context) {
     if (!context.arguments.plan.empty()) {
         const RangePlan plan = plan_of_piece(context);
         with_input(context, context.arguments.inputs.front(), nullptr,
-                   [&](OpenInput& opened) { print_planned(context, opened, plan); });
+                   [&](OpenInput& opened) { print_planned_records(context, opened, plan); });
         return;
     }
     with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
         if (!context.arguments.stage.options.is_empty()) {
-            print_staged(context, opened);
+            print_staged_records(context, opened);
         } else if (context.arguments.range) {
             print_range(context, opened);
         } else if (context.arguments.cat_piece != 0) {

@@ -51,12 +51,12 @@ private:
 };
 
 // Who may use a key.
-struct Access {
+struct KeyAccess {
     mode_t mode = S_IRUSR | S_IWUSR;
     gid_t group = static_cast<gid_t>(-1);  // -1: the one that a new file gets
 };
 
-void fill_file(Fd& file, const Access& access, const std::string& path) {
+void fill_file(Fd& file, const KeyAccess& access, const std::string& path) {
     SecretMemory memory(kKeySize);
     const auto key = memory.bytes().first(kKeySize);
     fill_randomly(key);
@@ -69,7 +69,7 @@ void fill_file(Fd& file, const Access& access, const std::string& path) {
     file.close(path);
 }
 
-void make_file(const std::string& path, const Access& access) {
+void make_file(const std::string& path, const KeyAccess& access) {
     Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
     if (!file.is_open()) throw_errno(path);
     try {

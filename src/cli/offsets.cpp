@@ -69,7 +69,7 @@ void print_offsets(Context& context, OpenInput& opened) {
 }
 
 // --plan: reads only what it takes to find the unknown cuts.
-void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
+void print_planned_offsets(Context& context, OpenInput& opened, const RangePlan& plan) {
     const Arguments& arguments = context.arguments;
     const Input& input = opened.input;
     require_ranges(context, input);
@@ -94,7 +94,7 @@ void run_offsets(Context& context) {
     if (!context.arguments.plan.empty()) {
         const RangePlan plan = take_plan_file(context);
         with_input(context, context.arguments.inputs.front(), nullptr,
-                   [&](OpenInput& opened) { print_planned(context, opened, plan); });
+                   [&](OpenInput& opened) { print_planned_offsets(context, opened, plan); });
         return;
     }
     with_input(context, context.arguments.inputs.front(), nullptr,

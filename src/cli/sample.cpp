@@ -48,7 +48,7 @@ void print_sample(Context& context, OpenInput& opened) {
 }
 
 // Prints the drawn records through the rules, which read no other records.
-void print_staged(Context& context, OpenInput& opened) {
+void print_staged_sample(Context& context, OpenInput& opened) {
     spool_staged(context, opened);
     RewrittenOutput output(context, opened);
     Rewriting& rewriting = output.rewriting();
@@ -67,7 +67,7 @@ void run_sample(Context& context) {
         if (context.arguments.stage.options.is_empty()) {
             print_sample(context, opened);
         } else {
-            print_staged(context, opened);
+            print_staged_sample(context, opened);
         }
     });
 }

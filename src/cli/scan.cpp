@@ -17,7 +17,7 @@
 namespace cleave::cli {
 namespace {
 
-constexpr std::size_t kPartSize = std::size_t{16} << 20;
+constexpr std::size_t kScannedSize = std::size_t{16} << 20;
 
 void print_summary(const RangeSummary& summary, const InputVersion& input) {
     StandardOutput out;
@@ -57,11 +57,11 @@ void scan_pipe(Context& context) {
     const Arguments& arguments = context.arguments;
     const ByteRange range = arguments.bytes;
     const std::uint64_t wanted = *range.end - range.begin;
-    std::vector<std::uint8_t> part(kPartSize);
+    std::vector<std::uint8_t> part(kScannedSize);
     std::optional<RangeSummary> summary;
     std::uint64_t at = range.begin;
     for (bool has_more = true; has_more;) {
-        part.resize(kPartSize);
+        part.resize(kScannedSize);
         has_more = fill(part);
         if (part.size() > *range.end - at)
             throw InputError(formatted("there are more bytes than the {} of the range", wanted));

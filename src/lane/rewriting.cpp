@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bits.h"
 #include "cleave/foreign.h"
 #include "lane/record_classes.h"
 #include "plan/stream_cutter.h"
@@ -64,7 +65,6 @@ public:
 
     void feed(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) {
         if (bytes.empty()) return;
-        constexpr std::size_t kWordBits = 64;
         marks_.assign((bytes.size() + kWordBits - 1) / kWordBits, 0);
         for (const std::uint64_t start : starts) marks_[start / kWordBits] |= std::uint64_t{1} << (start % kWordBits);
         cutter_.feed(bytes, marks_);

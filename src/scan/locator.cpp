@@ -25,7 +25,6 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kNoBlock = SIZE_MAX;
-constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kRankWords = 64;  // words between two ranks
 constexpr std::size_t kWalkedSize = std::size_t{64} << 10;
 static_assert(kWalkedSize % (kRankWords * kWordBits) == 0);

@@ -5,8 +5,6 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kWordBits = 64;
-
 // The first bit that is set, from bit `from` on.
 std::optional<std::size_t> first_from(std::span<const std::uint64_t> words, std::size_t from) {
     std::uint64_t mask = ~std::uint64_t{0} << (from % kWordBits);
