@@ -6,8 +6,6 @@
 namespace cleave::conformance {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 void check_spaces(const Options& options) {
     const Subject subject(options);
     for (const cleave_memory_space space : subject.spaces()) {
@@ -151,7 +149,7 @@ void check_zeroed(const Options& options) {
     }
 }
 
-constexpr std::array kChecks{
+constexpr std::array kAllocationChecks{
     NamedCheck{"allocate.spaces", check_spaces},         NamedCheck{"allocate.sizes", check_sizes},
     NamedCheck{"allocate.size_zero", check_size_zero},   NamedCheck{"allocate.alignments", check_alignments},
     NamedCheck{"allocate.arguments", check_arguments},   NamedCheck{"allocate.flags", check_flags},
@@ -160,6 +158,6 @@ constexpr std::array kChecks{
 
 }  // namespace
 
-std::span<const NamedCheck> allocation_checks() { return kChecks; }
+std::span<const NamedCheck> allocation_checks() { return kAllocationChecks; }
 
 }  // namespace cleave::conformance

@@ -18,6 +18,8 @@
 
 namespace cleave::conformance {
 
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
 #ifdef CLEAVE_SANITIZED
 constexpr bool kIsSanitized = true;
 #else

@@ -109,13 +109,13 @@ void check_export(const Options& options) {
     for (const cleave_memory& memory : held) subject.release(memory);
 }
 
-constexpr std::array kChecks{
+constexpr std::array kDeviceChecks{
     NamedCheck{"device.pin", check_pin},
     NamedCheck{"device.export_ipc", check_export},
 };
 
 }  // namespace
 
-std::span<const NamedCheck> device_checks() { return kChecks; }
+std::span<const NamedCheck> device_checks() { return kDeviceChecks; }
 
 }  // namespace cleave::conformance

@@ -9,7 +9,6 @@
 namespace cleave::conformance {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kAbsurdAlignment = SIZE_MAX / 2 + 1;
 // The address sanitizer's posix_memalign() aborts for larger alignments.
 constexpr std::size_t kMostAlignment = kIsSanitized ? 1024 * kMiB : kAbsurdAlignment;
@@ -81,13 +80,13 @@ void check_address_space(const Options& options) {
     subject.release(subject.allocate(large));
 }
 
-constexpr std::array kChecks{
+constexpr std::array kExhaustionChecks{
     NamedCheck{"exhaustion.absurd_sizes", check_absurd_sizes},
     NamedCheck{"exhaustion.address_space", check_address_space},
 };
 
 }  // namespace
 
-std::span<const NamedCheck> exhaustion_checks() { return kChecks; }
+std::span<const NamedCheck> exhaustion_checks() { return kExhaustionChecks; }
 
 }  // namespace cleave::conformance

@@ -87,7 +87,7 @@ void check_defer(const Options& options) {
     subject.release(subject.allocate({.size = 1000, .space = subject.space()}));
 }
 
-constexpr std::array kChecks{
+constexpr std::array kInterfaceChecks{
     NamedCheck{"interface.version", check_version}, NamedCheck{"interface.name", check_name},
     NamedCheck{"interface.members", check_members}, NamedCheck{"interface.capabilities", check_capabilities},
     NamedCheck{"interface.info", check_info},       NamedCheck{"interface.defer_cleanup", check_defer},
@@ -95,6 +95,6 @@ constexpr std::array kChecks{
 
 }  // namespace
 
-std::span<const NamedCheck> interface_checks() { return kChecks; }
+std::span<const NamedCheck> interface_checks() { return kInterfaceChecks; }
 
 }  // namespace cleave::conformance

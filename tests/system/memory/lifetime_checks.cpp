@@ -7,8 +7,6 @@
 namespace cleave::conformance {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 void check_initialize_again(const Options& options) {
     const Subject subject(options);
     const cleave_memory_space space = subject.space();
@@ -129,7 +127,7 @@ void check_independence(const Options& options) {
     first.release(last);
 }
 
-constexpr std::array kChecks{
+constexpr std::array kLifetimeChecks{
     NamedCheck{"lifetime.initialize_again", check_initialize_again},
     NamedCheck{"lifetime.reset_first", check_reset_first},
     NamedCheck{"lifetime.reset", check_reset},
@@ -141,6 +139,6 @@ constexpr std::array kChecks{
 
 }  // namespace
 
-std::span<const NamedCheck> lifetime_checks() { return kChecks; }
+std::span<const NamedCheck> lifetime_checks() { return kLifetimeChecks; }
 
 }  // namespace cleave::conformance

@@ -130,7 +130,7 @@ void check_left_out_of_dumps(const Options& options) {
     }
 }
 
-constexpr std::array kChecks{
+constexpr std::array kSecretChecks{
     NamedCheck{"secret.wiped", check_wiped},
     NamedCheck{"secret.wiped_by_reset", check_wiped_by_reset},
     NamedCheck{"secret.left_out_of_dumps", check_left_out_of_dumps},
@@ -138,6 +138,6 @@ constexpr std::array kChecks{
 
 }  // namespace
 
-std::span<const NamedCheck> secret_checks() { return kChecks; }
+std::span<const NamedCheck> secret_checks() { return kSecretChecks; }
 
 }  // namespace cleave::conformance

@@ -152,7 +152,7 @@ void check_ended_thread(const Options& options) {
     }
 }
 
-constexpr std::array kChecks{
+constexpr std::array kThreadChecks{
     NamedCheck{"threads.hammer", check_hammer},
     NamedCheck{"threads.hand_over", check_hand_over},
     NamedCheck{"threads.other_members", check_other_members},
@@ -161,6 +161,6 @@ constexpr std::array kChecks{
 
 }  // namespace
 
-std::span<const NamedCheck> thread_checks() { return kChecks; }
+std::span<const NamedCheck> thread_checks() { return kThreadChecks; }
 
 }  // namespace cleave::conformance

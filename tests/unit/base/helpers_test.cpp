@@ -9,7 +9,7 @@
 #include <latch>
 
 namespace cleave {
-namespace {
+namespace helpers_test {
 
 TEST(Helpers, NoneRunsBesideAsManyWorkers) {
     Helpers helpers(2);
@@ -67,5 +67,5 @@ TEST(Helpers, WhatRunsIsWaitedForAtTheEnd) {
     EXPECT_EQ(ended, 3U);
 }
 
-}  // namespace
+}  // namespace helpers_test
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include "base/json.h"
 
 namespace cleave {
-namespace {
+namespace json_test {
 
 using nlohmann::ordered_json;
 
@@ -103,5 +103,5 @@ TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {
     EXPECT_FALSE(parse_json(deep.substr(0, 65) + std::string(65, ']')));
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace cleave

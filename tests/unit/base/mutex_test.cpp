@@ -8,7 +8,7 @@
 #include <thread>
 
 namespace cleave {
-namespace {
+namespace mutex_test {
 
 using namespace std::chrono_literals;
 
@@ -78,5 +78,5 @@ TEST(StoppableConditionVariable, AStopEndsASleep) {
     sleeping.join();
 }
 
-}  // namespace
+}  // namespace mutex_test
 }  // namespace cleave

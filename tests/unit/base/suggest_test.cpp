@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace cleave {
-namespace {
+namespace suggest_test {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
     const std::string* const found = nearest_name(word, names);
@@ -38,5 +38,5 @@ TEST(NearestName, IsNoneOfTwoThatAreEquallyNear) {
     EXPECT_EQ(nearest("abdc", {"abcd", "abdc"}), "abdc");
 }
 
-}  // namespace
+}  // namespace suggest_test
 }  // namespace cleave

@@ -14,7 +14,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace examine_test {
 
 constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 
@@ -323,5 +323,5 @@ TEST(Excerpt, EndsWithTheLine) {
     EXPECT_EQ(excerpt_at("", 0), (Excerpt{"", 0, false, false}));
 }
 
-}  // namespace
+}  // namespace examine_test
 }  // namespace cleave::test

@@ -20,7 +20,7 @@
 #include "stage/class_digester.h"
 
 namespace cleave::test {
-namespace {
+namespace classes_test {
 
 using Numbers = std::initializer_list<std::uint64_t>;
 
@@ -190,5 +190,5 @@ TEST_P(Counts, RefusesTooFewRecords) {
     EXPECT_EQ(kept(entries, 4), digests_of({}));
 }
 
-}  // namespace
+}  // namespace classes_test
 }  // namespace cleave::test

@@ -24,7 +24,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace column_stream_test {
 
 using Row = std::vector<std::optional<std::string>>;
 using Rows = std::vector<Row>;
@@ -671,5 +671,5 @@ TEST(ExportedStream, HandsOnBatchesAndErrors) {
     EXPECT_EQ(out.release, nullptr);
 }
 
-}  // namespace
+}  // namespace column_stream_test
 }  // namespace cleave::test

@@ -17,7 +17,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace columns_test {
 
 // nullopt is null.
 using Values = std::vector<std::optional<std::string>>;
@@ -57,7 +57,7 @@ protected:
         if (wanted.fault) return;
         const std::size_t fields = most_fields(wanted.records) == 1 ? 1 : 0;
         const std::size_t columns = fields == 1 ? 1 : most_fields(wanted.records) + 1;
-        FieldReader fields_of(dialect, kernel(), Reading::kUnambiguous, 0);
+        FieldReader fields_of(dialect, kernel(), cleave::Reading::kUnambiguous, 0);
         const ColumnReader reader(dialect, fields, options);
         std::vector<Values> found(columns);
         StringColumn column;
@@ -121,7 +121,7 @@ TEST_P(ColumnsTest, ALastReturnIsData) {
     for (std::size_t size = 60; size < 70; ++size) {
         const std::string value = std::string(size - 1, 'x') + '\r';
         const std::string text = "a,b\na," + value;
-        FieldReader fields(Dialect(), kernel(), Reading::kByDialect, 2);
+        FieldReader fields(Dialect(), kernel(), cleave::Reading::kByDialect, 2);
         const RecordBlock block = fields.read(bytes_of(text), {}, true);
         StringColumn column;
         ColumnReader(Dialect(), 2, {}).read(block, 1, column);
@@ -148,7 +148,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
                 ExactBatches batches =
                     input.is_stream() ? ExactBatches(input, Place{}, dialect, kernel(), options)
                                       : ExactBatches(input.blob(), {0, text.size()}, 0, dialect, kernel(), options);
-                FieldReader reader(dialect, kernel(), Reading::kUnambiguous, 0);
+                FieldReader reader(dialect, kernel(), cleave::Reading::kUnambiguous, 0);
                 Values found;
                 for (OwnedBatch batch(MemoryManager::open("system")); batches.next(batch);) {
                     const RecordBlock block = reader.read(batch.bytes, batch.place, true);
@@ -170,7 +170,7 @@ TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
              {R"(")", R"("a)", R"("a"b)", R"("a"")", R"(""")", R"(a"b)", R"(a"b"c)", R"(a"b""c")", R"("a"b"c")"}) {
             std::string field = text;
             std::ranges::replace(field, '"', static_cast<char>(*dialect.quote));
-            FieldReader fields(dialect, kernel(), Reading::kByDialect, 0);
+            FieldReader fields(dialect, kernel(), cleave::Reading::kByDialect, 0);
             const RecordBlock block = fields.read(bytes_of(field), {}, true);
             for (const ColumnOptions& options : every_option()) {
                 StringColumn column;
@@ -182,7 +182,7 @@ TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
         Random random(7);
         for (std::size_t i = 0; i < rounds(40); ++i) {
             const std::string noise = random_text(random, dialect, random.below(60));
-            FieldReader fields(dialect, kernel(), Reading::kByDialect, 0);
+            FieldReader fields(dialect, kernel(), cleave::Reading::kByDialect, 0);
             const RecordBlock block = fields.read(bytes_of(noise), {}, true);
             for (const ColumnOptions& options : every_option()) {
                 StringColumn column;
@@ -198,7 +198,7 @@ TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
 class Block {
 public:
     explicit Block(std::string text, std::size_t fields = 0)
-        : text_(std::move(text)), reader_({}, *available_kernels().front(), Reading::kUnambiguous, fields) {}
+        : text_(std::move(text)), reader_({}, *available_kernels().front(), cleave::Reading::kUnambiguous, fields) {}
     RecordBlock read(Place place = {}) { return reader_.read(bytes_of(text_), place, true); }
 
 private:
@@ -400,5 +400,5 @@ TEST(Arrow, RefusesTextThatIsNotUtf8AndLeavesTheStructsAlone) {
     EXPECT_EQ(exported.array.release, nullptr);
 }
 
-}  // namespace
+}  // namespace columns_test
 }  // namespace cleave::test

@@ -12,7 +12,7 @@
 #include "inputs.h"
 
 namespace cleave::test {
-namespace {
+namespace fork_test {
 
 std::size_t count_records(ColumnStream& stream) {
     std::size_t records = 0;
@@ -63,5 +63,5 @@ TEST_F(Fork, OfAStreamThatWasNotBegunIsAStream) {
     EXPECT_EQ(count_records(*stream_), kRecords);
 }
 
-}  // namespace
+}  // namespace fork_test
 }  // namespace cleave::test

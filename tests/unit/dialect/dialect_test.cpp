@@ -10,7 +10,7 @@
 #include "reference.h"
 
 namespace cleave::test {
-namespace {
+namespace dialect_test {
 
 SniffedDialect sniff(std::string_view text, std::string_view name = "in.csv", const DialectOptions& wanted = {}) {
     return settle_dialect(wanted, bytes_of(text), name);
@@ -520,5 +520,5 @@ TEST(FieldValues, FollowTheDialect) {
     EXPECT_EQ(values("\"a;b\"\r", dialect), (Values{"\"a", "b\""}));
 }
 
-}  // namespace
+}  // namespace dialect_test
 }  // namespace cleave::test

@@ -13,7 +13,7 @@
 #include "pipe_input.h"
 
 namespace cleave::test {
-namespace {
+namespace foreign_test {
 
 using namespace std::string_literals;
 
@@ -201,5 +201,5 @@ TEST(ForeignInput, IsRefusedByWhateverReadsIt) {
     });
 }
 
-}  // namespace
+}  // namespace foreign_test
 }  // namespace cleave::test

@@ -14,7 +14,7 @@
 #include "scan/carry.h"
 
 namespace cleave::test {
-namespace {
+namespace fields_test {
 
 using namespace std::string_literals;
 
@@ -49,16 +49,16 @@ class FieldsTest : public testing::TestWithParam<const Kernel*> {
 protected:
     const Kernel& kernel() const { return *GetParam(); }
 
-    // Reads according to the dialect, then with Reading::kUnambiguous, which must refuse a text with a fault.
+    // Reads according to the dialect, then with cleave::Reading::kUnambiguous, which must refuse a text with a fault.
     void expect_as_reference(const Dialect& dialect, std::string_view text) const {
         const FieldReading wanted = read_fields(text, dialect);
-        FieldReader by_dialect(dialect, kernel(), Reading::kByDialect, 0);
+        FieldReader by_dialect(dialect, kernel(), cleave::Reading::kByDialect, 0);
         const RecordBlock block = by_dialect.read(bytes_of(text), {}, true);
         const bool in_doubt = wanted.fault.has_value();
         ASSERT_EQ(text_of(records_of(block, dialect), in_doubt), text_of(wanted.records, in_doubt))
             << describe(dialect) << ": " << shown(text);
         ASSERT_EQ(block.bytes.size(), text.size());
-        FieldReader strict(dialect, kernel(), Reading::kUnambiguous, 0);
+        FieldReader strict(dialect, kernel(), cleave::Reading::kUnambiguous, 0);
         try {
             const RecordBlock again = strict.read(bytes_of(text), {}, true);
             ASSERT_EQ(text_of(records_of(again, dialect), false), text_of(wanted.records, false)) << shown(text);
@@ -188,7 +188,7 @@ TEST_P(FieldsTest, LeavesOutARecordInProgress) {
             const auto all = read_fields(text, dialect).records;
             const std::size_t size = random.below(text.size() + 1);
             const auto bytes = bytes_of(memory.at_back(std::string_view(text).substr(0, size)));
-            FieldReader reader(dialect, kernel(), Reading::kByDialect, 0);
+            FieldReader reader(dialect, kernel(), cleave::Reading::kByDialect, 0);
             const RecordBlock block = reader.read(bytes, {}, false);
             const auto found = records_of(block, dialect);
             ASSERT_LE(found.size(), all.size());
@@ -209,7 +209,7 @@ TEST_P(FieldsTest, LeavesOutARecordInProgress) {
 
 TEST_P(FieldsTest, RefusesAnotherNumberOfFields) {
     const Dialect dialect;
-    FieldReader reader(dialect, kernel(), Reading::kUnambiguous, 3);
+    FieldReader reader(dialect, kernel(), cleave::Reading::kUnambiguous, 3);
     const std::string good = "a,b,c\n\n1,\"2,\n\",3\r\n\r\n,,\n";
     EXPECT_EQ(reader.read(bytes_of(good), {}, true).record_count(), 5U);
     for (const char* bad : {"1,2\n", "1,2,3,4\n", "1\n", "\"\"\n", "1,2,3,\n"}) {
@@ -228,7 +228,7 @@ TEST_P(FieldsTest, EndWhereTheTerminatorBegins) {
     for (const Dialect& dialect : every_dialect_and_rule()) {
         const char parts[] = {static_cast<char>(dialect.quote.value_or('y')),
                               static_cast<char>(dialect.escape.value_or('z')), '\r', 'x'};
-        FieldReader reader(dialect, kernel(), Reading::kByDialect, 0);
+        FieldReader reader(dialect, kernel(), cleave::Reading::kByDialect, 0);
         for (unsigned number = 0; number < 4 * 4 * 4 * 4 * 4; ++number) {
             std::string text;
             for (unsigned rest = number; text.size() < 5; rest /= 4) text += parts[rest % 4];
@@ -242,5 +242,5 @@ TEST_P(FieldsTest, EndWhereTheTerminatorBegins) {
     }
 }
 
-}  // namespace
+}  // namespace fields_test
 }  // namespace cleave::test

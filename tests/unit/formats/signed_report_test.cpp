@@ -11,7 +11,7 @@
 #include "inputs.h"
 
 namespace cleave::test {
-namespace {
+namespace signed_report_test {
 
 const std::string kSecret = "0123456789abcdef0123456789abcdef";
 const std::string kSha256(64, 'a');
@@ -96,5 +96,5 @@ TEST(SignedReport, NamesFilesBeneathItsFolder) {
     }
 }
 
-}  // namespace
+}  // namespace signed_report_test
 }  // namespace cleave::test

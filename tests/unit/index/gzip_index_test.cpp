@@ -22,7 +22,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace gzip_index_test {
 
 constexpr std::size_t kMostWindow = 32768;
 
@@ -501,5 +501,5 @@ TEST(GzipIndexFormat, NonsenseIsRefused) {
                    "a member longer than the text");
 }
 
-}  // namespace
+}  // namespace gzip_index_test
 }  // namespace cleave::test

@@ -22,7 +22,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace index_file_test {
 
 namespace fs = std::filesystem;
 
@@ -581,5 +581,5 @@ TEST_F(IndexFileTest, GivesTheSamePlans) {
     }
 }
 
-}  // namespace
+}  // namespace index_file_test
 }  // namespace cleave::test

@@ -14,7 +14,7 @@
 #include "inputs.h"
 
 namespace cleave::test {
-namespace {
+namespace chunk_test {
 
 constexpr std::size_t kChunk = 5000;
 constexpr std::size_t kOverlap = 40'000;
@@ -107,5 +107,5 @@ TEST(ChunkTest, AReferenceBeforeTheMemberIsRefused) {
     EXPECT_FALSE(SymbolTable(bytes_of(window).subspan(1)).resolve(symbols, into));
 }
 
-}  // namespace
+}  // namespace chunk_test
 }  // namespace cleave::test

@@ -17,7 +17,7 @@
 #include "inputs.h"
 
 namespace cleave::test {
-namespace {
+namespace gzip_reader_test {
 
 constexpr std::size_t kMostText = 200'000;
 
@@ -146,5 +146,5 @@ TEST(GzipReaderTest, PlacesLeadToTheRest) {
     }
 }
 
-}  // namespace
+}  // namespace gzip_reader_test
 }  // namespace cleave::test

@@ -13,7 +13,7 @@
 #include "inputs.h"
 
 namespace cleave::test {
-namespace {
+namespace parallel_gzip_test {
 
 GzipWay some_way(Random& random) {
     constexpr std::array<std::size_t, 6> kChunks = {1024, 2000, 5000, 20'000, 65'536, 0};
@@ -48,5 +48,5 @@ TEST(ParallelGzipTest, PlacesDoNotDependOnThreads) {
     }
 }
 
-}  // namespace
+}  // namespace parallel_gzip_test
 }  // namespace cleave::test

@@ -12,7 +12,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace beneath_test {
 
 namespace fs = std::filesystem;
 
@@ -95,5 +95,5 @@ TEST_P(Beneath, NeverLeavesTheFolder) {
 
 INSTANTIATE_TEST_SUITE_P(Each, Beneath, testing::Values(&open_beneath, &open_part_by_part));
 
-}  // namespace
+}  // namespace beneath_test
 }  // namespace cleave::test

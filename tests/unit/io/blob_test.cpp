@@ -19,7 +19,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace blob_test {
 
 namespace fs = std::filesystem;
 
@@ -198,5 +198,5 @@ TEST_F(ReadFileTest, SnapshotsAndStreamsCanBeReadSoToo) {
     EXPECT_EQ(input.consumed(), 6U);
 }
 
-}  // namespace
+}  // namespace blob_test
 }  // namespace cleave::test

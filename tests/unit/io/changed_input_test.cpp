@@ -24,7 +24,7 @@
 #include "pipe_input.h"
 
 namespace cleave::test {
-namespace {
+namespace changed_input_test {
 
 namespace fs = std::filesystem;
 
@@ -416,5 +416,5 @@ TEST(ChangedBytesTest, LocatingAndPlanningComeToAnEnd) {
     }
 }
 
-}  // namespace
+}  // namespace changed_input_test
 }  // namespace cleave::test

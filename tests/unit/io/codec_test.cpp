@@ -19,7 +19,7 @@
 #include "io/encoder.h"
 
 namespace cleave {
-namespace {
+namespace codec_test {
 
 using test::decoded_in_order;
 
@@ -278,5 +278,5 @@ TEST(Codec, TextIsNotCompressed) {
     }
 }
 
-}  // namespace
+}  // namespace codec_test
 }  // namespace cleave

@@ -19,7 +19,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace decoder_test {
 
 using namespace std::string_literals;
 
@@ -305,5 +305,5 @@ TEST(DecoderMagic, TextIsNotCompressed) {
         EXPECT_EQ(compression_of(bytes_of(text)), Compression::kNone) << text;
 }
 
-}  // namespace
+}  // namespace decoder_test
 }  // namespace cleave::test

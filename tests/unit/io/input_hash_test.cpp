@@ -15,7 +15,7 @@
 #include "pipe_input.h"
 
 namespace cleave::test {
-namespace {
+namespace input_hash_test {
 
 class InputHashTest : public ChangedInputTest {
 protected:
@@ -124,5 +124,5 @@ TEST_F(InputHashTest, ACancelledHashEnds) {
     EXPECT_THROW(hash.finish(), Cancelled);
 }
 
-}  // namespace
+}  // namespace input_hash_test
 }  // namespace cleave::test

@@ -20,7 +20,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace parallel_decoder_test {
 
 constexpr std::size_t kInOrder = std::size_t{64} << 10;  // the room for what is decoded in order
 
@@ -367,7 +367,7 @@ FileResult read_all(Input input, unsigned threads) {
     return result;
 }
 
-TEST(Input, OfManyPartsIsReadBySeveralThreads) {
+TEST(DecodedInput, OfManyPartsIsReadBySeveralThreads) {
     const TemporaryDirectory directory;
     for (const Compression format : {Compression::kGzip, Compression::kZstd}) {
         Random random(3);
@@ -404,5 +404,5 @@ TEST(Input, OfManyPartsIsReadBySeveralThreads) {
     }
 }
 
-}  // namespace
+}  // namespace parallel_decoder_test
 }  // namespace cleave::test

@@ -24,7 +24,7 @@
 #include "temporary_directory.h"
 
 namespace cleave {
-namespace {
+namespace read_ahead_test {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
@@ -208,5 +208,5 @@ TEST(ReadAhead, BytesOfNoFileAreNotWaitedFor) {
     ReadAhead(MemoryBlob({}), 0, 0).wait_for(0);
 }
 
-}  // namespace
+}  // namespace read_ahead_test
 }  // namespace cleave

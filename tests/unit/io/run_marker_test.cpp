@@ -16,7 +16,7 @@
 #include "temporary_directory.h"
 
 namespace cleave {
-namespace {
+namespace run_marker_test {
 
 namespace fs = std::filesystem;
 using test::TemporaryDirectory;
@@ -272,5 +272,5 @@ TEST_F(RunMarkerTest, OthersAreClearedUnlessTheyLive) {
                 files.contains(".cleave-notes"));
 }
 
-}  // namespace
+}  // namespace run_marker_test
 }  // namespace cleave

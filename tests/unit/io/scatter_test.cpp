@@ -12,7 +12,7 @@
 #include "inputs.h"
 
 namespace cleave::test {
-namespace {
+namespace scatter_test {
 
 constexpr std::size_t kBuffer = 4096;  // the smallest possible
 
@@ -101,5 +101,5 @@ TEST(Scatter, BuffersTakeUpTheMemoryThatIsGiven) {
     }
 }
 
-}  // namespace
+}  // namespace scatter_test
 }  // namespace cleave::test

@@ -14,7 +14,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace sequential_reader_test {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
@@ -81,5 +81,5 @@ TEST_F(SequentialReaderTest, EndsWhenItIsCancelledOrLeft) {
     EXPECT_THROW(reader.read(), Cancelled);
 }
 
-}  // namespace
+}  // namespace sequential_reader_test
 }  // namespace cleave::test

@@ -13,7 +13,7 @@
 #include "pipe_input.h"
 
 namespace cleave::test {
-namespace {
+namespace snapshot_test {
 
 namespace fs = std::filesystem;
 
@@ -87,5 +87,5 @@ TEST_F(SnapshotTest, WhatHasNoSizeOrIsCompressedHasNoSnapshot) {
     refused("it is compressed", write("\x1f\x8b\x08 and so on"));
 }
 
-}  // namespace
+}  // namespace snapshot_test
 }  // namespace cleave::test

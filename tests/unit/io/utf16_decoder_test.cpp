@@ -12,7 +12,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace utf16_decoder_test {
 
 std::string encoded(const std::u16string& text, Encoding encoding) {
     std::string bytes;
@@ -180,5 +180,5 @@ TEST(EncodedInput, IsAStreamOfUtf8) {
     EXPECT_EQ(plain.encoding(), Encoding::kBytes);
 }
 
-}  // namespace
+}  // namespace utf16_decoder_test
 }  // namespace cleave::test

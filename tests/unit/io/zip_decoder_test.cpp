@@ -17,7 +17,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace zip_decoder_test {
 
 using namespace std::string_literals;
 
@@ -338,5 +338,5 @@ TEST(ZipMagic, OfficeDocumentsAreNotMeant) {
     EXPECT_EQ(compression_of(bytes_of("PK,a\n1,2\n"s)), Compression::kNone);
 }
 
-}  // namespace
+}  // namespace zip_decoder_test
 }  // namespace cleave::test

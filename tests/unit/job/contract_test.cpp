@@ -32,7 +32,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace contract_test {
 
 // Runs `call`, which must refuse its arguments with a message that contains `part`.
 template <class Call>
@@ -639,5 +639,5 @@ TEST_F(JobContract, AStreamThatWasReadIsRefused) {
     expect_job_refused("after read()");
 }
 
-}  // namespace
+}  // namespace contract_test
 }  // namespace cleave::test

@@ -24,7 +24,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace job_test {
 
 const std::string kText = "h\na\n\"b\nb\"\nc\n";
 
@@ -369,5 +369,5 @@ TEST(ByValueJob, WhatATemporaryFileLosesIsAnErrorOfTheDisk) {
     }
 }
 
-}  // namespace
+}  // namespace job_test
 }  // namespace cleave::test

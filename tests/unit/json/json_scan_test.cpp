@@ -16,7 +16,7 @@
 #include "json/json_string.h"
 
 namespace cleave::test {
-namespace {
+namespace json_scan_test {
 
 using nlohmann::json;
 
@@ -308,5 +308,5 @@ TEST(JsonPath, TakesTheLastOfSeveralValues) {
     EXPECT_EQ(found_at(path, R"({"a":{"b":1}},)"), "fault: more text follows the value");
 }
 
-}  // namespace
+}  // namespace json_scan_test
 }  // namespace cleave::test

@@ -7,7 +7,7 @@
 #include "kernel_check.h"
 
 namespace cleave::test {
-namespace {
+namespace kernel_edge_test {
 
 class KernelEdgeTest : public testing::TestWithParam<const Kernel*> {
 protected:
@@ -113,5 +113,5 @@ TEST_P(KernelEdgeTest, RolesOfUnusualBytes) {
     }
 }
 
-}  // namespace
+}  // namespace kernel_edge_test
 }  // namespace cleave::test

@@ -10,7 +10,7 @@
 #include "kernels/markup.h"
 
 namespace cleave::test {
-namespace {
+namespace kernel_test {
 
 constexpr std::size_t kMaxSize = 300;
 
@@ -278,5 +278,5 @@ TEST(Kernels, HaveNames) {
     EXPECT_THROW(kernel_by_name("mmx"), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace kernel_test
 }  // namespace cleave::test

@@ -12,7 +12,7 @@
 #include "kernel_check.h"
 
 namespace cleave::test {
-namespace {
+namespace proof_test {
 
 struct Domain {
     const char* name;
@@ -139,5 +139,5 @@ TEST_P(ProofTest, BothRulesAgreeWhereNothingIsSuspect) {
     proof.expect_many();
 }
 
-}  // namespace
+}  // namespace proof_test
 }  // namespace cleave::test

@@ -33,7 +33,7 @@ extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace cleave {
-namespace {
+namespace memory_test {
 
 namespace fs = std::filesystem;
 
@@ -612,7 +612,10 @@ TEST_F(SystemManagerTest, GivesBackWhatIsPendingWhenMemoryRunsOut) {
     ASSERT_GE(child, 0);
     if (child == 0) {
         constexpr std::size_t kSize = std::size_t{256} << 20;
-        const rlimit limit{std::size_t{400} << 20, std::size_t{400} << 20};
+        std::size_t pages = 0;  // that are mapped
+        std::ifstream("/proc/self/statm") >> pages;
+        const rlim_t most = pages * kPage + 3 * kSize / 2;
+        const rlimit limit{most, most};
         cleave_memory memory{};
         const auto try_allocate = [&] { return manager_.allocate(CLEAVE_MEMORY_HOST, kSize, 0, 0, nullptr, memory); };
         if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(1);
@@ -637,5 +640,5 @@ TEST(MemoryManagerTest, HugePagesBeginAtMultiplesOfTheirSize) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(asked.data()) % (std::size_t{2} << 20), 0U);
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace cleave

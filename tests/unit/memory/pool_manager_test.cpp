@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace cleave {
-namespace {
+namespace pool_manager_test {
 
 constexpr std::size_t kRegion = 64 << 10;
 constexpr std::size_t kUnit = PoolManager::kUnit;
@@ -434,5 +434,5 @@ TEST_F(PoolManagerTest, HasTheSpacesOfItsSource) {
     EXPECT_EQ(pool_.face().capabilities & CLEAVE_MEMORY_CAN_PINNED, 0U);
 }
 
-}  // namespace
+}  // namespace pool_manager_test
 }  // namespace cleave

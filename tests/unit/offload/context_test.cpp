@@ -10,7 +10,7 @@
 #include "offload/explain.h"
 
 namespace cleave {
-namespace {
+namespace context_test {
 
 constexpr std::uint64_t kSize = 1000;
 
@@ -394,5 +394,5 @@ TEST(Texts, OfNumbersHaveThreeDigits) {
     EXPECT_EQ(offload::text_of_bytes(std::uint64_t{7} << 19), "3.50 MiB");
 }
 
-}  // namespace
+}  // namespace context_test
 }  // namespace cleave

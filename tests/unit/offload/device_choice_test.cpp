@@ -11,7 +11,7 @@
 #include "simulated_device.h"
 
 namespace cleave {
-namespace {
+namespace device_choice_test {
 
 constexpr std::uint64_t kGiga = 1'000'000'000;
 
@@ -148,5 +148,5 @@ TEST(DeviceChoice, RemarksComeInOrderBehindWhatWasDone) {
     EXPECT_EQ(choice.explain(), "one\ntwo\n");
 }
 
-}  // namespace
+}  // namespace device_choice_test
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include "memory/manager_base.h"
 
 namespace cleave {
-namespace {
+namespace faults_test {
 
 #ifdef CLEAVE_SANITIZED
 constexpr std::uint64_t kSize = 10;
@@ -221,5 +221,5 @@ TEST(BrokenMemory, IsAnErrorThatNamesTheManager) {
     }
 }
 
-}  // namespace
+}  // namespace faults_test
 }  // namespace cleave

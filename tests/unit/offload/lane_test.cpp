@@ -24,7 +24,7 @@
 #include "simulated_stage.h"
 
 namespace cleave {
-namespace {
+namespace lane_test {
 
 constexpr std::size_t kBlockSize = 128;  // so a page for the device has 16 KiB
 constexpr std::size_t kPageSize = 128 * kBlockSize;
@@ -553,5 +553,5 @@ TEST_F(DevicePiecesTest, TheCpuGoesOnWithAllPiecesWhereTheDeviceFails) {
     }
 }
 
-}  // namespace
+}  // namespace lane_test
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include "column.h"
 
 namespace cleave {
-namespace {
+namespace module_test {
 
 using Missing = DeviceUnavailable::Missing;
 
@@ -131,5 +131,5 @@ TEST(Module, NamesAreChecked) {
     }
 }
 
-}  // namespace
+}  // namespace module_test
 }  // namespace cleave

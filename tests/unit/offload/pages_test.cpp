@@ -18,7 +18,7 @@
 #include "simulated_device.h"
 
 namespace cleave {
-namespace {
+namespace pages_test {
 
 using test::bytes_of;
 
@@ -538,5 +538,5 @@ TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
     }
 }
 
-}  // namespace
+}  // namespace pages_test
 }  // namespace cleave

@@ -8,7 +8,7 @@
 #include "column.h"
 
 namespace cleave {
-namespace {
+namespace paging_test {
 
 constexpr std::uint64_t kSize = 4096;
 constexpr std::uint64_t kBytes = kSize * 8;
@@ -356,5 +356,5 @@ TEST_F(StreamTest, WhatTheSinkThrowsComesOut) {
     }
 }
 
-}  // namespace
+}  // namespace paging_test
 }  // namespace cleave

@@ -7,7 +7,7 @@
 #include <random>
 
 namespace cleave {
-namespace {
+namespace placement_test {
 
 constexpr int kGraphs = 3000;
 
@@ -75,5 +75,5 @@ TEST(Placement, PutsAnAllocationWhereItsFirstConsumerRuns) {
     EXPECT_EQ(cheapest_places(nodes), (std::vector{Side::kHost, Side::kHost, Side::kDevice}));
 }
 
-}  // namespace
+}  // namespace placement_test
 }  // namespace cleave

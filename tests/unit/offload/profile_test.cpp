@@ -13,7 +13,7 @@
 #include "temporary_directory.h"
 
 namespace cleave {
-namespace {
+namespace profile_test {
 
 namespace fs = std::filesystem;
 
@@ -301,5 +301,5 @@ TEST(BodyRate, FollowsWhatWasMeasured) {
     EXPECT_NEAR(steep.rate()->per_byte, 1100.0 / 122, 1e-9);
 }
 
-}  // namespace
+}  // namespace profile_test
 }  // namespace cleave

@@ -7,7 +7,7 @@
 #include "column.h"
 
 namespace cleave {
-namespace {
+namespace random_test {
 
 #ifdef CLEAVE_SANITIZED
 constexpr int kGraphs = 400;
@@ -181,5 +181,5 @@ TEST(RandomGraphs, GiveWhatPlainLoopsGive) {
     EXPECT_GT(seen.recovered, kGraphs / 100);
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace cleave

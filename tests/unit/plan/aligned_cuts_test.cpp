@@ -7,7 +7,7 @@
 #include "plan_check.h"
 
 namespace cleave::test {
-namespace {
+namespace aligned_cuts_test {
 
 // A text in which a window of 1 % contains some records and some multiples of a small alignment.
 std::string text_for_alignment(Random& random, const Dialect& dialect) {
@@ -131,5 +131,5 @@ TEST(AlignedCuts, OfAlmostNothing) {
     }
 }
 
-}  // namespace
+}  // namespace aligned_cuts_test
 }  // namespace cleave::test

@@ -14,7 +14,7 @@
 #include "plan_check.h"
 
 namespace cleave::test {
-namespace {
+namespace by_test {
 
 std::string name_of(const std::vector<std::size_t>& columns) {
     std::string name;
@@ -335,5 +335,5 @@ TEST(By, ColumnsAndPoliciesThatAreNone) {
     EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace by_test
 }  // namespace cleave::test

@@ -14,7 +14,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace c_interface_test {
 
 class File {
 public:
@@ -61,7 +61,7 @@ TEST(CInterface, PlansAsTheLibraryDoes) {
             cleave_plan* plan = nullptr;
             cleave_error error = {};
             ASSERT_EQ(cleave_plan_make(file.get(), &limits, &plan, &error), CLEAVE_OK) << error.message;
-            const Plan wanted = cleave::plan(path, policy);
+            const cleave::Plan wanted = cleave::plan(path, policy);
             EXPECT_EQ(pieces_of(plan), wanted.pieces);
             EXPECT_EQ(cleave_plan_header_size(plan), wanted.header_size);
             cleave_plan_free(plan);
@@ -210,5 +210,5 @@ TEST(CInterface, ALongMessageIsCut) {
 
 TEST(CInterface, TheVersionIsTheLibrarys) { EXPECT_STREQ(cleave_version(), CLEAVE_VERSION); }
 
-}  // namespace
+}  // namespace c_interface_test
 }  // namespace cleave::test

@@ -15,7 +15,7 @@
 #include "plan_check.h"
 
 namespace cleave::test {
-namespace {
+namespace pieces_by_value_test {
 
 using Key = std::vector<std::string>;  // one value per column
 
@@ -343,5 +343,5 @@ TEST(PiecesByValue, RefuseOtherPolicies) {
     EXPECT_THROW(PiecesByValue(index, policy_by("none")), RuleError);
 }
 
-}  // namespace
+}  // namespace pieces_by_value_test
 }  // namespace cleave::test

@@ -20,7 +20,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace plan_file_test {
 
 std::vector<Policy> policies() {
     std::vector<Policy> all(4);
@@ -183,5 +183,5 @@ TEST(PlanFile, NoticesThatTheFileHasChanged) {
     EXPECT_THROW(cleave::plan(input, policy), InputChangedError);
 }
 
-}  // namespace
+}  // namespace plan_file_test
 }  // namespace cleave::test

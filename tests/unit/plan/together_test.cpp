@@ -12,7 +12,7 @@
 #include "plan_check.h"
 
 namespace cleave::test {
-namespace {
+namespace together_test {
 
 // Makes plans as the manual says, one record after another.
 class Planner {
@@ -336,5 +336,5 @@ TEST(Together, NeedsAnIndex) {
     EXPECT_THROW(plan_in_order("a\nb\n", Dialect{}, policy), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace together_test
 }  // namespace cleave::test

@@ -18,7 +18,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace batches_test {
 
 struct Part {
     std::uint64_t begin;
@@ -254,5 +254,5 @@ TEST(BatchLoop, EndsWhereItsOutputFails) {
     }
 }
 
-}  // namespace
+}  // namespace batches_test
 }  // namespace cleave::test

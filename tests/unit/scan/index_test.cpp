@@ -5,7 +5,7 @@
 #include "kernels_under_test.h"
 
 namespace cleave::test {
-namespace {
+namespace index_test {
 
 constexpr std::size_t kBlockSizes[] = {1, 2, 3, 5, 63, 64, 65, 128, 4096};
 constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
@@ -235,5 +235,5 @@ TEST(RecordIndex, IsNotStoppedWithoutReason) {
     EXPECT_EQ(index.findings().records, 2U);
 }
 
-}  // namespace
+}  // namespace index_test
 }  // namespace cleave::test

@@ -16,7 +16,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace stream_test {
 
 std::vector<std::size_t> random_sizes(Random& random) {
     std::vector<std::size_t> sizes(500);
@@ -191,5 +191,5 @@ TEST(Input, WaitingEndsWhenCancelled) {
     EXPECT_THROW(input.peek(10), Cancelled);
 }
 
-}  // namespace
+}  // namespace stream_test
 }  // namespace cleave::test

@@ -12,7 +12,7 @@
 #include "scan/carry.h"
 
 namespace cleave::test {
-namespace {
+namespace summariser_test {
 
 // Works byte by byte with the state machine, and stands for a device that has its own method.
 class ByStateMachine final : public BlockSummariser {
@@ -90,5 +90,5 @@ TEST(BlockSummariser, IsAskedForAllBlocksAndAgainForTheLastOneThatBecameShorter)
     EXPECT_EQ(summariser.calls.size(), 2U);
 }
 
-}  // namespace
+}  // namespace summariser_test
 }  // namespace cleave::test

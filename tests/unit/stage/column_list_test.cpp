@@ -5,7 +5,7 @@
 #include "rules.h"
 
 namespace cleave::test {
-namespace {
+namespace column_list_test {
 
 Columns selected(const std::string& list, const InputColumns& columns = letters()) {
     return resolve(select(list), columns).selected;
@@ -21,7 +21,7 @@ void expect_bad_select(const std::string& list, std::size_t place, const std::st
     expect_error(select(list), columns, {list, "--select"}, place, reason);
 }
 
-TEST(Columns, AreNames) {
+TEST(ColumnList, AreNames) {
     EXPECT_EQ(selected("c"), Columns({2}));
     EXPECT_EQ(selected("c,a"), Columns({2, 0}));
     EXPECT_EQ(selected(" \tc ,\ta "), Columns({2, 0}));
@@ -35,7 +35,7 @@ TEST(Columns, AreNames) {
     EXPECT_EQ(selected("@a.b/c#1;$%&'<>?\\^`|~+", header({"@a.b/c#1;$%&'<>?\\^`|~+"})), Columns({0}));
 }
 
-TEST(Columns, AreComparedByteForByte) {
+TEST(ColumnList, AreComparedByteForByte) {
     expect_bad_select("A", 0, "no column \"A\"; did you mean a?");
     expect_bad_select("b,missing", 2, "no column \"missing\"");
     expect_bad_select("\"a \"", 0, "no column \"a \"");
@@ -52,7 +52,7 @@ TEST(Columns, AreComparedByteForByte) {
 }
 
 // Until something proves that the first record is the header, its cells are values.
-TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
+TEST(ColumnList, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
     InputColumns columns = header({"Ann", "customer", "Cust\xC3\xB6mer"});
     columns.is_header_given = false;
     const auto expect_message = [&](const std::string& list, const std::string& message) {
@@ -72,7 +72,7 @@ TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
     expect_message("ann", "there is no column \"ann\"" + hint);  // ambiguous
 }
 
-TEST(Columns, AreNumbers) {
+TEST(ColumnList, AreNumbers) {
     EXPECT_EQ(selected("#3"), Columns({2}));
     EXPECT_EQ(selected("#2-#4"), Columns({1, 2, 3}));
     EXPECT_EQ(selected("#5 , #1-#1"), Columns({4, 0}));
@@ -96,7 +96,7 @@ TEST(Columns, AreNumbers) {
     expect_bad_select("#1 -#2", 3, "expected ',' or the end");
 }
 
-TEST(Columns, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
+TEST(ColumnList, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
     InputColumns columns = letters();
     columns.is_delimiter_given = false;
     expect_bad_select("a,#1", 2, "needs -d BYTE: under", columns);
@@ -114,7 +114,7 @@ TEST(Columns, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
 
 // For an option, a correction shows the whole option as it must be typed in a shell; for a file, the text to write
 // there.
-TEST(Columns, AreProposedAsTheyMustBeTyped) {
+TEST(ColumnList, AreProposedAsTheyMustBeTyped) {
     const InputColumns columns = header({"id", "they're", "a b", "two\nlines"});
     expect_bad_select("id,theyre", 3, R"(; did you mean --select 'id,they'\''re'?)", columns);
     expect_bad_select("!\"a_b\"", 0, R"(; did you mean --select '!"a b"'?)", columns);
@@ -131,7 +131,7 @@ TEST(Columns, AreProposedAsTheyMustBeTyped) {
     EXPECT_EQ(shell_word("\xC2\x9B\xC2\xA0"), "$'\\xc2\\x9b\xC2\xA0'") << "a control character of the second block";
 }
 
-TEST(Columns, AreRanges) {
+TEST(ColumnList, AreRanges) {
     EXPECT_EQ(selected("b-d"), Columns({1, 2, 3}));
     EXPECT_EQ(selected("b-b"), Columns({1}));
     EXPECT_EQ(columns_of("d-e,a-b"), Columns({0, 1, 3, 4}));
@@ -148,7 +148,7 @@ TEST(Columns, AreRanges) {
     expect_bad_select("n-z", 0, "2 columns \"n\"", header({"n", "n", "z"}));
 }
 
-TEST(Columns, OfOneNameAreToldApart) {
+TEST(ColumnList, OfOneNameAreToldApart) {
     const InputColumns twice = header({"n", "x", "n", "full name", "full name"});
     EXPECT_EQ(selected("n[2],n[1]", twice), Columns({2, 0}));
     EXPECT_EQ(selected("\"n\"[2], \"full name\"[1]", twice), Columns({2, 3}));
@@ -170,7 +170,7 @@ TEST(Columns, OfOneNameAreToldApart) {
     expect_bad_select("x[1]", 0, "also a number of the columns \"x\"", header({"x", "x[1]"}));
 }
 
-TEST(Columns, AreGlobs) {
+TEST(ColumnList, AreGlobs) {
     const InputColumns columns = header({"addr1", "city", "addr2", "my addr", "addr", "a*b"});
     EXPECT_EQ(selected("addr*", columns), Columns({0, 2, 4}));
     EXPECT_EQ(selected("*addr", columns), Columns({3, 4}));
@@ -182,7 +182,7 @@ TEST(Columns, AreGlobs) {
     expect_bad_select("addr1,addr*", 6, "\"addr1\" is selected twice", columns);
 }
 
-TEST(Columns, CanBeExcluded) {
+TEST(ColumnList, CanBeExcluded) {
     EXPECT_EQ(selected("!b"), Columns({0, 2, 3, 4}));
     EXPECT_EQ(selected("! b , !d-e,!\"a\""), Columns({2}));
     EXPECT_EQ(selected("!#1-#2,!b"), Columns({2, 3, 4}));
@@ -199,7 +199,7 @@ TEST(Columns, CanBeExcluded) {
     expect_bad_select("!!a", 1, "expected a column");
 }
 
-TEST(Columns, HaveARest) {
+TEST(ColumnList, HaveARest) {
     EXPECT_EQ(selected("*"), Columns({0, 1, 2, 3, 4}));
     EXPECT_EQ(selected("e,*,a"), Columns({4, 1, 2, 3, 0}));
     EXPECT_EQ(selected("a-e,*"), Columns({0, 1, 2, 3, 4}));
@@ -210,7 +210,7 @@ TEST(Columns, HaveARest) {
     expect_bad_select("*,a,*", 4, "* is given twice");
 }
 
-TEST(Columns, AreThoseOfTheManual) {
+TEST(ColumnList, AreThoseOfTheManual) {
     const InputColumns columns = header({"id", "name", "street", "city", "ssn"});
     EXPECT_EQ(selected("city,id", columns), Columns({3, 0}));
     EXPECT_EQ(selected("name-city", columns), Columns({1, 2, 3}));
@@ -235,5 +235,5 @@ TEST(Select, RefusesWhatIsNoList) {
     expect_bad_select(std::string("\0", 1), 0, "expected a column");
 }
 
-}  // namespace
+}  // namespace column_list_test
 }  // namespace cleave::test

@@ -11,7 +11,7 @@
 #include "stage/forbidden/forbidden.h"
 
 namespace cleave::test {
-namespace {
+namespace forbidden_test {
 
 // Searches two copies of the text: one has unreadable memory before it, the other after it.
 template <class Look>
@@ -271,5 +271,5 @@ TEST(Forbidden, Secrets) {
     EXPECT_FALSE(found(""));
 }
 
-}  // namespace
+}  // namespace forbidden_test
 }  // namespace cleave::test

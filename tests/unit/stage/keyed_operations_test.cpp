@@ -18,7 +18,7 @@
 #include "stage/rule_tables.h"
 
 namespace cleave::test {
-namespace {
+namespace keyed_operations_test {
 
 std::string text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -387,5 +387,5 @@ TEST_F(KeyedOperations, EachHasItsOwnKey) {
     EXPECT_EQ(refusal("a: form(k)", reserved), "taken");
 }
 
-}  // namespace
+}  // namespace keyed_operations_test
 }  // namespace cleave::test

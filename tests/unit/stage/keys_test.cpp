@@ -30,7 +30,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace keys_test {
 
 const std::string kKey = "0123456789abcdef0123456789abcdef";
 
@@ -493,5 +493,5 @@ TEST_F(Keys, SyntaxIsJudgedAndNotShown) {
     EXPECT_TRUE(KeyRing(std::vector<std::string>{}).names().empty());
 }
 
-}  // namespace
+}  // namespace keys_test
 }  // namespace cleave::test

@@ -13,7 +13,7 @@
 #include "stage/rule_scope.h"
 
 namespace cleave::test {
-namespace {
+namespace operations_test {
 
 constexpr const char* kNull = "(null)";
 
@@ -456,5 +456,5 @@ TEST_F(Operations, KeepTheirPromises) {
     }
 }
 
-}  // namespace
+}  // namespace operations_test
 }  // namespace cleave::test

@@ -15,7 +15,7 @@
 #include "cleave/stage.h"
 
 namespace cleave {
-namespace {
+namespace pattern_test {
 
 std::string stub(const std::string& name) { return PLUGINS "/" + name + ".so"; }
 
@@ -105,5 +105,5 @@ TEST(Pattern, ItsModuleIsLookedForBesideTheProgram) {
     EXPECT_EQ(first_existing({"/no/such/a"}), "");
 }
 
-}  // namespace
+}  // namespace pattern_test
 }  // namespace cleave

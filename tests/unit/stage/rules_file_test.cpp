@@ -5,7 +5,7 @@
 #include "stage/rules.h"
 
 namespace cleave::test {
-namespace {
+namespace rules_file_test {
 
 TEST(RulesFile, HasARuleALine) {
     const auto check = [](const std::string& text, const std::vector<std::string>& expected) {
@@ -68,5 +68,5 @@ TEST(RulesFile, IsUsableOnceTheTemplateIsFilledIn) {
     }
 }
 
-}  // namespace
+}  // namespace rules_file_test
 }  // namespace cleave::test

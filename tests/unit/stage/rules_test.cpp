@@ -9,7 +9,7 @@
 #include "stage/rules.h"
 
 namespace cleave::test {
-namespace {
+namespace rules_test {
 
 RuleSyntax parsed(const std::string& text) { return parse_rule({text, "--redact"}); }
 
@@ -380,5 +380,5 @@ TEST(Default, CanStandInAFile) {
     expect_error(request, letters(), request.rules[0], 7, "expected ',' or ':'");
 }
 
-}  // namespace
+}  // namespace rules_test
 }  // namespace cleave::test

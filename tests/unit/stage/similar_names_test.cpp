@@ -12,7 +12,7 @@
 #include "stage/confusables.h"
 
 namespace cleave::test {
-namespace {
+namespace similar_names_test {
 
 bool finds(std::string_view named, std::string_view name) {
     SimilarNames names;
@@ -226,5 +226,5 @@ TEST(Confusables, AreFoundInNames) {
     }
 }
 
-}  // namespace
+}  // namespace similar_names_test
 }  // namespace cleave::test

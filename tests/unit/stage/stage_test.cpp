@@ -14,7 +14,7 @@
 #include "stage/program.h"
 
 namespace cleave::test {
-namespace {
+namespace stage_test {
 
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -284,5 +284,5 @@ TEST_F(Suppress, ForgetsTheRecordsOfEarlierBlocks) {
     EXPECT_EQ(text_of(worker.written()), "a,*,c\n,,c\n");
 }
 
-}  // namespace
+}  // namespace stage_test
 }  // namespace cleave::test

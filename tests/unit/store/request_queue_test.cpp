@@ -11,7 +11,7 @@
 #include <thread>
 
 namespace cleave {
-namespace {
+namespace request_queue_test {
 
 using namespace std::chrono_literals;
 
@@ -167,5 +167,5 @@ TEST(RequestQueue, DropsWhatHasNotBegun) {
     EXPECT_LE(done, 101);
 }
 
-}  // namespace
+}  // namespace request_queue_test
 }  // namespace cleave

@@ -13,7 +13,7 @@
 #include "io/file_blob.h"
 
 namespace cleave {
-namespace {
+namespace store_test {
 
 const std::vector<std::string> kPaths{PLUGINS "/stub_store.so"};
 
@@ -181,5 +181,5 @@ TEST(Store, ACancelledRead) {
     EXPECT_THROW(object->read(0, bytes), Cancelled);
 }
 
-}  // namespace
+}  // namespace store_test
 }  // namespace cleave

@@ -13,7 +13,7 @@
 #include "temporary_directory.h"
 
 namespace cleave::test {
-namespace {
+namespace checksum_test {
 
 std::uint32_t crc32c(std::string_view bytes) {
     Crc32c sum;
@@ -159,5 +159,5 @@ TEST_F(ChecksumTest, IsMadeOnlyIfAskedFor) {
     EXPECT_EQ(count, 3U);
 }
 
-}  // namespace
+}  // namespace checksum_test
 }  // namespace cleave::test

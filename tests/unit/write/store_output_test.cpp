@@ -10,7 +10,7 @@
 #include "write/store_target.h"
 
 namespace cleave {
-namespace {
+namespace store_output_test {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeast = StoreUpload::kLeastPart;
@@ -175,5 +175,5 @@ TEST_F(StoreOutputTest, ACommittedRunTakesNothingBack) {
     }
 }
 
-}  // namespace
+}  // namespace store_output_test
 }  // namespace cleave

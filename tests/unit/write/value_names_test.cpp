@@ -17,7 +17,7 @@
 #include "write/value_names.h"
 
 namespace cleave::test {
-namespace {
+namespace value_names_test {
 
 using Key = std::vector<std::string>;
 
@@ -373,5 +373,5 @@ TEST(ValueNames, NumberAMillionInLinearTime) {
     EXPECT_EQ(names.back(), "AAAAAAAAAAAAAAAAAAAA@1048576");
 }
 
-}  // namespace
+}  // namespace value_names_test
 }  // namespace cleave::test

@@ -19,7 +19,7 @@
 #include "write/threads.h"
 
 namespace cleave::test {
-namespace {
+namespace write_test {
 
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
@@ -352,5 +352,5 @@ TEST(Threads, AreAsManyAsHaveWork) {
     EXPECT_EQ(threads_for_files(3, 1 << 18, 8), 3U);
 }
 
-}  // namespace
+}  // namespace write_test
 }  // namespace cleave::test
