@@ -34,7 +34,7 @@ def touched(changed, sources, dictionaries):
     for source, included in sorted(sources.items()):
         name = stem(source).removesuffix("_fuzz")
         parts = SHARED | {stem(path) for path in included if not path.startswith("..")}
-        if name in named or parts & stems or any(path.startswith("tests/fuzz/corpus/%s/" % name) for path in changed):
+        if name in named or parts & stems or "tests/fuzz/corpus/%s.tar" % name in changed:
             yield name
 
 
