@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the cleave command on the cases in cases/*.case. README.md describes how a case is written.
 
-  run.py --cleave PATH [--only SUBSTRING...] [-v]
+  run.py --cleave PATH [--only SUBSTRING...] [-j N] [-v]
 
 Everything is bytes. Case files are read as Latin-1, so a case can contain any byte.
 """
 import argparse
 import collections
+import concurrent.futures
 import difflib
 import glob
 import json
@@ -144,6 +145,8 @@ def check_case(case):
     if not case.commands:
         raise BadCase("no command")
     for cmd in case.commands:
+        if cmd.kind == "run" and cmd.text.split()[0] != "cleave":
+            raise BadCase("'run:' takes a cleave command, not %r" % cmd.text)
         if cmd.files and (cmd.new or cmd.gone):
             raise BadCase("'files:' beside 'new' or 'gone'")
         for checks in cmd.checks.values():
@@ -223,10 +226,7 @@ def execute(cmd, cleave, folder, tmp):
     if cmd.kind == "sh":
         argv = ["/bin/sh", "-c", cmd.text.encode("latin-1")]
     else:
-        words = shlex.split(cmd.text)
-        if words[0] != "cleave":
-            raise BadCase("'run:' takes a cleave command, not %r" % cmd.text)
-        argv = [cleave] + [w.encode("latin-1") for w in words[1:]]
+        argv = [cleave] + [w.encode("latin-1") for w in shlex.split(cmd.text)[1:]]
     mode, data, offset = cmd.stdin
     stdin = {"none": subprocess.DEVNULL, "pipe": subprocess.PIPE}.get(mode)
     if mode == "file":
@@ -318,40 +318,43 @@ def run_case(case, cleave, root):
             yield "  %s: %s\n    %s" % (cmd.kind, cmd.text, "\n    ".join(wrong))
 
 
+def try_case(case, cleave):
+    """What is wrong with a case, as a list of texts; or a Skip."""
+    root = tempfile.mkdtemp(prefix="cli.")
+    try:
+        if case.title in os.environ.get("CLEAVE_LEFT_OUT", "").splitlines():
+            raise Skip("emulated.tsv leaves it out")
+        return list(run_case(case, cleave, root))
+    except Skip as e:
+        return e
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--cleave", required=True, help="the binary")
     ap.add_argument("--only", nargs="+", default=[""], metavar="SUBSTRING", help="of a case's title or file name")
+    ap.add_argument("-j", type=int, default=os.cpu_count() + 1, metavar="N", help="cases at once [processors + 1]")
     ap.add_argument("-v", action="store_true", help="name every case")
     args = ap.parse_args()
     cases = [c for path in sorted(glob.glob(os.path.join(HERE, "*.case"))) for c in read_cases(path, args.only)]
     for title, n in collections.Counter(c.title for c in cases).items():
         if n > 1:
             sys.exit("%d cases have the title '%s'" % (n, title))
+    cases = [case for case in cases if case.is_among(args.only)]
     passed = failed = skipped = 0
-    for case in cases:
-        if not case.is_among(args.only):
-            continue
-        if case.title in os.environ.get("CLEAVE_LEFT_OUT", "").splitlines():
-            skipped += 1
-            print("skip %s: emulated.tsv leaves it out" % case.title)
-            continue
-        root = tempfile.mkdtemp(prefix="cli.")
-        try:
-            wrong = list(run_case(case, os.path.abspath(args.cleave), root))
-        except Skip as e:
-            skipped += 1
-            print("skip %s: %s" % (case.title, e))
-            continue
-        except BadCase as e:
-            sys.exit("%s: %s" % (case.where, e))
-        finally:
-            shutil.rmtree(root, ignore_errors=True)
-        passed, failed = passed + (not wrong), failed + bool(wrong)
-        if wrong:
-            print("FAIL %s: %s\n%s" % (case.where, case.title, "\n".join(wrong)))
-        elif args.v:
-            print("ok   %s: %s" % (case.where, case.title))
+    with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
+        for case, wrong in zip(cases, pool.map(lambda case: try_case(case, os.path.abspath(args.cleave)), cases)):
+            if isinstance(wrong, Skip):
+                skipped += 1
+                print("skip %s: %s" % (case.title, wrong))
+                continue
+            passed, failed = passed + (not wrong), failed + bool(wrong)
+            if wrong:
+                print("FAIL %s: %s\n%s" % (case.where, case.title, "\n".join(wrong)))
+            elif args.v:
+                print("ok   %s: %s" % (case.where, case.title))
     print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
     return 1 if failed or not passed else 0
 
