@@ -4,7 +4,8 @@
   counts.py [--against COMMIT] [--only SUBSTRING]
 
 COMMIT is the commit in .ci/base by default. Its binary and the binary of the working tree, including new files, are
-built in the same run, in two worktrees in build/prove/counts/, each with its own ./dev. A check fails if a command
+built in a worktree in build/prove/counts/, with the ./dev of each. The two binaries are kept in ~/.cache/cleave/counts,
+by what they were built from and with, so that they are found again while that is the same. A check fails if a command
 needs more than 1.002 times the instructions of the earlier binary. It then names the function whose own count grew
 most. ACCEPTED lists commands that a change makes slower on purpose.
 
@@ -18,11 +19,11 @@ loss; and ten losses of 0.5 % that each go unnoticed add up to 5 %. Counts do no
 number, except for a few tens of instructions that write a process id with more or fewer digits. So the 0.2 % is not an
 allowance for noise. It is what a change may add outside the hot path, for example one more option to parse.
 
-What makes counts exact: one thread and a named kernel; inputs made from a fixed seed; folders to run in whose paths are of equal length, an
-environment with only PATH and the preloaded library, and binaries with paths of equal length, because starting a
-process includes scanning and copying these strings; and the same random bytes each time (fixed_random.c), because the
-seed of a hash table determines how many slots are tried. So both binaries can run side by side. Address randomisation has no effect, because Valgrind itself
-places mappings.
+What makes counts exact: one thread and a named kernel; inputs made from a fixed seed; folders to run in whose paths are
+of equal length, an environment with only PATH and the preloaded library, and binaries with paths of equal length,
+because starting a process includes scanning and copying these strings; and the same random bytes each time
+(fixed_random.c), because the seed of a hash table determines how many slots are tried. So both binaries can run side by
+side. Address randomisation has no effect, because Valgrind itself places mappings.
 
 What Callgrind cannot see: the operating system's work (system calls, page faults, input and output); the cost of an
 instruction (a division counts as much as an addition, and a cache miss or a mispredicted branch counts nothing);
@@ -31,6 +32,8 @@ commands use avx2 where the machine has it. bench/ measures all of these.
 """
 import argparse
 import concurrent.futures
+import glob
+import hashlib
 import os
 import platform
 import random
@@ -40,13 +43,15 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from verdicts import Failure, Inconclusive, Tally, need_tool
+from verdicts import PASSED, Failure, Inconclusive, Tally, need_tool
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 LIMIT = 1.002
 FOLDER = os.path.join(ROOT, "build", "prove", "counts")
+KEPT = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cleave", "counts")
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"   # what the gate compares with if it does not trust its base
 SEED = 1
 
 # {name of a command: (how many times the instructions it may need, why)}: for this change only, since .ci/base.
@@ -150,9 +155,9 @@ def working_tree():
     return git("commit-tree", tree, "-p", "HEAD", "-m", "The working tree")
 
 
-def build(commit, name):
-    """Builds a commit in the worktree of that name, and returns the binary."""
-    tree = os.path.join(FOLDER, name)
+def build(commit):
+    """Builds a commit in the worktree, and returns the binary."""
+    tree = os.path.join(FOLDER, "tree")
     if os.path.exists(os.path.join(tree, ".git")):
         run(["git", "-C", tree, "checkout", "--quiet", "--force", "--detach", commit])
     else:
@@ -160,6 +165,27 @@ def build(commit, name):
         git("worktree", "add", "--quiet", "--force", "--detach", tree, commit)
     run(["./dev", "build", "release"], cwd=tree)
     return os.path.join(tree, "build", "release", "cleave")
+
+
+def kept(commit):
+    """The path of a commit's binary, which is built if it was not kept. Keeps the two that were used last.
+
+    The name has the tree of the commit, and a digest of all else that decides how it is compiled: the compiler, the
+    Debian packages, whose headers and libraries are part of it, and the environment's options. No option depends on the
+    processor."""
+    options = [os.environ.get(name, "") for name in ("CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS")]
+    made_with = [run([os.environ.get("CXX", "c++"), "-v"]), run(["dpkg-query", "-W"]), *options]
+    path = os.path.join(KEPT, "%s-%s" % (git("rev-parse", commit + "^{tree}"),
+                                         hashlib.sha256("\0".join(made_with).encode()).hexdigest()[:16]))
+    if not os.path.exists(path):
+        os.makedirs(KEPT, exist_ok=True)
+        part = "%s.%d" % (path, os.getpid())
+        shutil.copy(build(commit), part)
+        os.replace(part, path)
+    os.utime(path)
+    for older in sorted(glob.glob(os.path.join(KEPT, "*")), key=os.path.getmtime)[:-2]:
+        os.unlink(older)
+    return path
 
 
 # Counting.
@@ -240,6 +266,9 @@ def main():
     arguments = parser.parse_args()
     with open(os.path.join(ROOT, ".ci", "base"), encoding="ascii") as file:
         earlier = arguments.against or file.read().strip()
+    if earlier == EMPTY_TREE:
+        print("there is nothing to compare with\n0 passed, 0 failed")
+        return PASSED
     work, notes, binaries, tally = os.path.join(FOLDER, "work"), [], [], Tally()
     folders = [os.path.join(work, name) for name in ("old", "new")]
     shutil.rmtree(work, ignore_errors=True)
@@ -250,9 +279,9 @@ def main():
 
     def builds():
         run([need_tool("cc"), "-shared", "-fPIC", "-O2", "-o", preloaded, os.path.join(HERE, "fixed_random.c")])
-        for commit, name in ((earlier, "old"), (working_tree(), "new")):
-            binaries.append(build(git("rev-parse", "--verify", commit + "^{commit}"), name))
-            notes.append("%s: %s" % (name, git("log", "-1", "--format=%h %s", commit)))
+        for commit, folder in zip((earlier, working_tree()), folders):
+            binaries.append(shutil.copy(kept(git("rev-parse", "--verify", commit + "^{commit}")), folder + "/cleave"))
+            notes.append("%s: %s" % (os.path.basename(folder), git("log", "-1", "--format=%h %s", commit)))
 
     def check(name, counting, words):
         if len(binaries) != 2:

@@ -255,6 +255,36 @@ def a_slower_binary_is_noticed(_):
         need("work" in fault(late, *whole), "a slow start passes")
 
 
+def binaries_are_kept(make):
+    """counts.py keeps two binaries, and builds one again if the compiler, its options or the packages differ"""
+    repository, built, real = make(), [], (counts.ROOT, counts.KEPT, counts.build)
+
+    def build(commit):
+        built.append(commit)
+        return repository.path("new")
+    counts.ROOT, counts.KEPT, counts.build = repository.folder, repository.path("kept"), build
+    commits = []
+    try:
+        for text in "abc":
+            repository.write("new", text)
+            repository.commit()
+            commits.append(counts.git("rev-parse", "HEAD"))
+            with open(counts.kept("HEAD"), encoding="ascii") as file:
+                same(file.read(), text)
+            with open(counts.kept(commits[0]), encoding="ascii") as file:
+                same(file.read(), "a")
+        same(len(os.listdir(counts.KEPT)), 2)
+        same(built, ["HEAD"] * 3)
+        counts.kept(commits[1])   # used before the other two
+        same(built, ["HEAD"] * 3 + [commits[1]])
+        os.environ["CXXFLAGS"] = "-O1"
+        counts.kept(commits[1])
+        same(built, ["HEAD"] * 3 + [commits[1]] * 2)
+    finally:
+        os.environ.pop("CXXFLAGS", None)
+        counts.ROOT, counts.KEPT, counts.build = real
+
+
 def branches_are_read(_):
     """coverage.py reads what llvm-cov prints: sides of branches, of all instances together, without constants"""
     files = coverage.read_branches("""./src/scan/walker.cpp:
@@ -286,7 +316,7 @@ include/cleave/plan.h:
 
 CHECKS = [what_has_passed_is_not_run_again, what_has_not_passed_is_run_again, changes_are_not_remembered,
           an_interrupted_run_continues, builds_come_first, every_command_is_read, reports_of_ctest_are_read,
-          counts_are_compared, a_slower_binary_is_noticed, branches_are_read, programs_get_the_seed]
+          counts_are_compared, binaries_are_kept, a_slower_binary_is_noticed, branches_are_read, programs_get_the_seed]
 
 
 def main():
