@@ -7,31 +7,26 @@ FOLDER is a build folder.
 """
 import argparse
 import contextlib
+import fcntl
 import glob
-import importlib.util
 import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree
+from unittest.mock import patch
 
 from verdicts import FAILED, INCONCLUSIVE, PASSED, SKIPPED, Failure, Inconclusive, Skip, Tally, need
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def load(path):
-    """Loads a program of the repository as a module."""
-    name = os.path.basename(path).removesuffix(".py")
-    spec = importlib.util.spec_from_file_location(name, os.path.join(ROOT, path))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-gate, tidy, fuzz = load(".ci/gate.py"), load("tests/tools/tidy.py"), load("tests/fuzz/touched.py")
+sys.path[:0] = [os.path.join(ROOT, ".ci"), os.path.join(ROOT, "tests", "fuzz")]
+import gate     # noqa: E402
+import tidy     # noqa: E402
+import touched as fuzz   # noqa: E402
+from results import Result, read_output, run_command   # noqa: E402
 
 
 def same(found, wanted):
@@ -58,57 +53,43 @@ def every_file_is_in_the_table(_):
 
 
 def steps_follow_the_paths(_):
-    """A change calls for the steps of its paths, an unknown path for all of them"""
+    """A change calls for the steps of its paths, and an unknown path for all of them; the longest match counts"""
     def steps(*paths):
         return gate.steps_for(paths, gate.read_map())
     same(steps("python/cleave/dask.py"), ["build-release", "release", "lint", "python"])
     same(steps("README.md"), ["build-release", "release", "interop"])
-    same(steps("no/such/path"), list(gate.STEPS))
     same(steps("python/cleave/dask.py", "new"), list(gate.STEPS))
-    same(steps(".ci/steps.tsv"), list(gate.STEPS))
     same(steps("src/base/json.cpp"), list(gate.STEPS))
     same(steps(), [])
     for path in ("src/cli/main.cpp", "src/kernels/avx2.cpp", "tests/cases/run.py"):
         need("gpu" not in steps(path), "%s builds CUDA" % path)
         need({"release", "asan", "tsan"} <= set(steps(path)), "%s is not tested by all builds" % path)
-    for path in ("src/cli/main.cpp", "src/stage/worker.cpp", "include/cleave/stage.h", "cmake/options.cmake", "dev",
-                 "tests/tools/counts.py"):
-        need("counts" in steps(path), "instructions are not counted after a change of %s" % path)
-    for path in ("README.md", "doc/guide/rules.md", "python/cleave/dask.py", "tests/cases/run.py", "modules/cuda/stage.cu"):
-        need("counts" not in steps(path), "%s has no effect on instructions" % path)
-    same(gate.counts(gate.EMPTY_TREE), [])
-    same(gate.counts("1234"), [["./dev", "counts", "--against", "1234"]])
-    need("gpu" in steps("modules/cuda/stage.cu") and "gpu" in steps("src/stage/compile.cpp"), "CUDA is not built")
-
-
-def the_longest_row_counts(_):
-    """The longest row that fits a path counts, and a step brings the builds that it needs"""
+    for step, path, wanted in (("counts", "src/cli/main.cpp", True), ("counts", "cmake/options.cmake", True),
+                               ("counts", "tests/tools/counts.py", True), ("counts", "doc/guide/rules.md", False),
+                               ("counts", "modules/cuda/stage.cu", False), ("gpu", "modules/cuda/stage.cu", True),
+                               ("gpu", "src/stage/compile.cpp", True)):
+        need((step in steps(path)) == wanted, "%s after a change of %s: not %s" % (step, path, wanted))
     table = {"a/": ["release"], "a/b/": ["lint"], "a/b/c": ["acceptance"], "a/d": ["fuzz"]}
     same(gate.steps_for(["a/x"], table), ["build-release", "release"])
     same(gate.steps_for(["a/b/x"], table), ["build-release", "lint"])
     same(gate.steps_for(["a/b/c"], table), ["build-release", "build-asan", "acceptance"])
-    same(gate.steps_for(["a/d"], table), ["build-asan", "fuzz"])
     same(gate.steps_for(["a/dd"], table), ["build-release", "release"])
 
 
 def the_base_must_be_the_parent(_):
     """.ci/base is believed only if it names the commit before the one that wrote it"""
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as folder, patch.multiple(gate, ROOT=folder, HERE=folder + "/.ci"):
         def git(*words):
-            done = subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True,
-                                  stdout=subprocess.PIPE, text=True)
-            return done.stdout.strip()
+            return subprocess.check_output(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words],
+                                           text=True).strip()
 
         def commit(path, text):
-            os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+            os.makedirs(folder + "/.ci", exist_ok=True)
             with open(os.path.join(folder, path), "w", encoding="ascii") as file:
                 file.write(text)
             git("add", path)
             git("commit", "-qm", path)
             return git("rev-parse", "HEAD")
-        for name, value in (("ROOT", folder), ("HERE", os.path.join(folder, ".ci"))):
-            stack.callback(setattr, gate, name, getattr(gate, name))
-            setattr(gate, name, value)
         git("init", "-q")
         first = commit("x", "1")
         same(gate.find_base(), (gate.EMPTY_TREE, "there is no .ci/base"))
@@ -127,16 +108,12 @@ def targets_are_touched_by_what_they_include(_):
     """A fuzz target is touched by its corpus, its dictionary, its headers and their sources, and by nothing else"""
     sources = {"tests/fuzz/codec_fuzz.cpp": {"tests/fuzz/codec_fuzz.cpp", "src/io/decoder.h", "../usr/include/zlib.h"},
                "tests/fuzz/sniff_fuzz.cpp": {"tests/fuzz/sniff_fuzz.cpp", "include/cleave/dialect.h"}}
-
-    def touched(*changed):
-        return list(fuzz.touched(changed, sources, {"tests/fuzz/gzip.dict": ["codec", "gzip"]}))
-    same(touched("src/io/decoder.cpp"), ["codec"])
-    same(touched("src/dialect/dialect.cpp"), ["sniff"])
-    same(touched("tests/fuzz/sniff_fuzz.cpp"), ["sniff"])
-    same(touched("tests/fuzz/corpus/codec.tar"), ["codec"])
-    same(touched("tests/fuzz/gzip.dict"), ["codec"])
-    same(touched("tests/fuzz/choices.h"), ["codec", "sniff"])
-    same(touched("src/write/names.cpp", "README.md", "tests/decoder.py", "src/other/zlib.cpp"), [])
+    for changed, touched in (
+            ("src/io/decoder.cpp", ["codec"]), ("src/dialect/dialect.cpp", ["sniff"]),
+            ("tests/fuzz/gzip.dict", ["codec"]), ("tests/fuzz/sniff_fuzz.cpp", ["sniff"]),
+            ("tests/fuzz/corpus/codec.tar", ["codec"]), ("tests/fuzz/choices.h", ["codec", "sniff"]),
+            ("src/write/names.cpp", []), ("README.md", []), ("tests/decoder.py", []), ("src/other/zlib.cpp", [])):
+        same(list(fuzz.touched([changed], sources, {"tests/fuzz/gzip.dict": ["codec", "gzip"]})), touched)
 
 
 def targets_have_one_dictionary_each(_):
@@ -202,84 +179,140 @@ def only_what_could_not_look_is_tried_again(_):
 
 
 def told(result):
-    return result.passed, result.failed, result.skipped, result.inconclusive, len(result.opened)
+    return result.passed, result.failed, result.skipped, result.inconclusive
 
 
 def what_programs_print_is_understood(_):
-    """What test programs, GoogleTest and pytest print, and how they exit"""
+    """What test programs print, and how they exit"""
     def read(text, status):
-        return told(gate.read_output(text, status))
-    output, status, _ = tally_of(("good", lambda: None), ("no device", raising(Skip("why"))),
-                                 ("busy", raising(Inconclusive("few"), 1)))
-    same(status, PASSED)
-    result = gate.read_output(output, status)
-    same(told(result), (2, [], result.skipped, 0, 1))
-    need(len(result.skipped) == 1 and result.skipped[0].startswith("no device: why"), result.skipped)
-    output, status, _ = tally_of(("good", lambda: None), ("busy", raising(Inconclusive("few"))))
-    same(read(output, status), (1, [], [], 1, 3))
-    output, status, _ = tally_of(("bad", raising(Failure("lost"))), ("busy", raising(Inconclusive("few"))))
-    result = gate.read_output(output, status)
-    need(len(result.failed) == 1 and result.failed[0].startswith("bad: lost"), result.failed)
-    same(read("12 passed, 0 failed\n", 0), (12, [], [], 0, 0))
-    same(read("12 passed, 0 failed\n", 139), (12, ["exit status 139"], [], 0, 0))
+        return told(read_output(text, status))
+    for checks, wanted, said in (
+            ([("good", lambda: None), ("x", raising(Skip("why"))), ("y", raising(Inconclusive("few"), 1))],
+             (2, [], ["x: why"], 0), 1),
+            ([("good", lambda: None), ("x", raising(Inconclusive("few")))], (1, [], [], 1), 3),
+            ([("x", raising(Failure("lost"))), ("y", raising(Inconclusive("few")))], (0, ["x: lost"], [], 0), 3)):
+        result = read_output(*tally_of(*checks)[:2])
+        for names in (result.failed, result.skipped):
+            names[:] = [name.partition(" (")[0] for name in names]   # the time
+        same((told(result), len(result.opened)), (wanted, said))
+    closing = "3 passed, 0 failed, 0 skipped, 1 inconclusive"
+    same(read(closing, 139), (3, ["exit status 139; the last line: " + closing], [], 0))
     same(read("12 passed, 1 failed\nFAIL it\n", 0)[1], ["it", "exit status 0, although that failed"])
-    same(read("no line that is known\n", 0), (1, [], [], 0, 0))
-    same(read("no line that is known\n", 1), (0, ["exit status 1"], [], 0, 0))
-    same(read("no reason\n", 75)[3], 1)
-    same(read("no reason\n", 77), (0, [], ["all of it"], 0, 0))
-    same(read("skip a: no root (0.1 s)\n0 passed, 0 failed\n", 77), (0, [], ["a: no root (0.1 s)"], 0, 0))
-    same(read("[  SKIPPED ] A.B (0 ms)\n[  PASSED  ] 3 tests.\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.B\n", 0),
-         (3, [], ["A.B"], 0, 0))
-    same(read("[  FAILED  ] A.B, where GetParam() = 1 (0 ms)\n[  PASSED  ] 3 tests.\n", 1), (3, ["A.B"], [], 0, 0))
-    same(read("SKIPPED [1] test_x.py:5: no Java\n1 passed, 0 failed\n", 0), (1, [], ["test_x.py:5: no Java"], 0, 0))
+    same(read("12 passed, 1 failed\n", 0)[1], ["exit status 0, although that failed"])
+    same(read("something else\n", 0), (1, [], [], 0))
+    same(read("something else\n", 1)[1], ["exit status 1; the last line: something else"])
+    same(read("something else\n", 75), (0, [], [], 1))
+    same(read("something else\n", 77), (0, [], ["all of it"], 0))
 
 
-def report(status, ended="Completed", code="", value="", output=""):
-    """A test as CTest reports it."""
-    named = {"Exit Code": code, "Exit Value": value, "Completion Status": ended}
-    rows = "".join('<NamedMeasurement name="%s"><Value>%s</Value></NamedMeasurement>' % item for item in named.items())
-    return xml.etree.ElementTree.fromstring(
-        '<Test Status="%s"><Name>t</Name><Results>%s<Measurement><Value>%s</Value></Measurement></Results></Test>'
-        % (status, rows, output))
+def command_in(folder, script, *words, show=lambda line: None, **limit):
+    """The Result of ./dev in that folder, which is this script."""
+    with open(os.path.join(folder, "dev"), "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n%s\n" % script)
+    os.chmod(file.name, 0o755)
+    return run_command(["./dev", *words], show, folder, **limit)[0]
+
+
+def gtest(name, more="", end="</testsuites>"):
+    """A script that writes the JUnit file of a GoogleTest program."""
+    return r"""printf '<testsuites><testcase classname="S" name="Good/0" status="run"/>
+        <testcase classname="S" name="Off" status="notrun"/><testcase classname="S" name="No" status="run">
+        <skipped message="x.cpp:1&#10;no root"/></testcase>%s%s' >${GTEST_OUTPUT#xml:}%s.xml; """ % (more, end, name)
+
+
+BAD = r'<testcase classname="S" name="Bad" status="run"><failure message="\351"/><failure/></testcase>'
+NO_ROOT = ["S.No: no root"]
+CTESTS = {   # {a test of CTest: a script, and what is told of it: passed, failed, skipped, inconclusive}
+    "good": ("echo 7 passed, 0 failed, 0 skipped, 0 inconclusive", 7, [], [], 0),
+    "silent": ("true", 1, [], [], 0),
+    "partly": ("echo skip a: b; echo 7 passed, 0 failed", 7, [], ["a: b"], 0),
+    "nothing": ("echo 0 passed, 0 failed", 0, ["it checked nothing"], [], 0),
+    "bad": ("echo why; exit 1", 0, ["it failed; the last line: why"], [], 0),
+    "named": ("echo FAIL c: d; echo 2 passed, 1 failed; exit 1", 2, ["c: d"], [], 0),
+    "open": ("echo open a: b; echo 2 passed, 0 failed, 0 skipped, 1 inconclusive; exit 75", 2, [], [], 1),
+    "both": ("echo FAIL c: d; echo 0 passed, 1 failed, 0 skipped, 1 inconclusive; exit 1", 0, ["c: d"], [], 0),
+    "crash": ("echo open a: b; kill -SEGV $$", 0, ["it failed; the last line: open a: b"], [], 0),
+    "late": ("exec sleep 60", 0, ["it failed; the last line: "], [], 0),
+    "skipped": ("exit 77", 0, [], ["all of it"], 0),
+    "reason": ("echo skip a: b; exit 77", 0, [], ["a: b"], 0),
+    "long": ("seq 200000; echo 5 passed, 0 failed", 5, [], [], 0),
+    "unit_test": (gtest("unit_test"), 1, [], NO_ROOT, 0),
+    "bad_test": (gtest("bad_test", BAD) + "exit 1", 1, ["S.Bad"], NO_ROOT, 0),
+    "torn_test": (gtest("torn_test", end=""), 0, ["torn_test.xml.no element found: line 3, column 59",
+                                                  "exit status 0, although that failed"], [], 0),
+    "leak_test": (gtest("leak_test") + "echo ABORTING; exit 23", 1, ["it failed; the last line: ABORTING"], NO_ROOT, 0),
+    "absent": (None, 0, ["not run: Unable to find executable"], [], 0),
+}
 
 
 def what_ctest_reports_is_understood(_):
-    """Tests that pass, fail, crash, hang, are skipped, could not look, or were not there"""
-    def read(*words, **more):
-        return told(gate.read_test(report(*words, **more)))
-    same(read("passed"), (1, [], [], 0, 0))
-    same(read("passed", output="7 passed, 0 failed, 0 skipped, 0 inconclusive"), (7, [], [], 0, 0))
-    same(read("passed", output="skip a: b (0.1 s)\n7 passed, 0 failed"), (7, [], ["a: b (0.1 s)"], 0, 0))
-    same(read("failed", code="Failed", value="1"), (0, ["exit status 1"], [], 0, 0))
-    same(read("failed", code="Failed", value="75", output="open a: b"), (0, [], [], 1, 1))
-    same(read("failed", code="Failed", value="75", output="open a: b\nFAIL c: d")[1:4], (["c: d"], [], 0))
-    same(read("failed", code="SEGFAULT", value="0")[1], ["exit status 1", "SEGFAULT"])
-    same(read("failed", ended="Timeout", code="Timeout")[1], ["exit status 1", "Timeout"])
-    same(read("notrun", ended="SKIP_RETURN_CODE=77"), (0, [], ["all of it"], 0, 0))
-    same(read("notrun", ended="SKIP_RETURN_CODE=77", output="skip a: b"), (0, [], ["a: b"], 0, 0))
-    same(read("notrun", ended="Unable to find executable"), (0, ["not run: Unable to find executable"], [], 0, 0))
+    """Tests of CTest that pass, fail, crash, hang, are skipped, could not look, or are not there"""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "CTestTestfile.cmake"), "w", encoding="ascii") as file:
+            for name, (script, *_) in CTESTS.items():
+                words = "sh -c [==[%s]==]" % script if script else "/no/such/program"
+                file.write("add_test(%s %s)\nset_tests_properties(%s PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT %d)\n"
+                           % (name, words, name, 1 if name == "late" else 600))
+        result = command_in(folder, 'shift 2; exec ctest -j 4 --test-dir . "$@"', "test", "x")
+        for name, (_, _, *wanted, _) in CTESTS.items():
+            found = [[line.removeprefix(name + ": ") for line in lines if line.startswith(name + ": ")]
+                     for lines in (result.failed, result.skipped)]
+            need(found == wanted, "%s: %s" % (name, found))
+        same((result.passed, result.inconclusive), tuple(sum(row[at] for row in CTESTS.values()) for at in (1, 4)))
+        same((len(result.times), max(result.times)[1]), (len(CTESTS), "late"))
+        same(command_in(folder, "echo why; exit 1", "test", "x").failed, ["exit status 1; the last line: why"])
+        same(command_in(folder, "true", "test", "x").failed, ["it failed; the last line: "])
+        same(told(command_in(folder, gtest("x", BAD) + "exit 1", "x")), (1, ["S.Bad"], NO_ROOT, 0))
 
 
-def verdict(result, skips=()):
-    with contextlib.redirect_stdout(io.StringIO()) as output:
-        return gate.judge({"release": result}, skips), output.getvalue().splitlines()[-1]
+def output_comes_at_once(_):
+    """A command's lines are shown while it runs; at its limit its whole process group is killed"""
+    with tempfile.TemporaryDirectory() as folder:
+        def show(line):
+            with open(os.path.join(folder, line.strip()), "w", encoding="ascii"):
+                pass
+        command_in(folder, "echo first; until [ -e first ]; do sleep 0.01; done; echo second", show=show, seconds=120)
+        need(os.path.exists(os.path.join(folder, "second")), "the second line was not shown")
+        result = command_in(folder, "flock lock sh -c 'sleep 20; echo left >lock' & wait", seconds=1)
+        same(result.failed[1:], ["killed after 1 s, the time limit: ./dev"])
+        with open(os.path.join(folder, "lock"), "a+", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)   # waits for those that were killed
+            same(os.path.getsize(file.name), 0)
+
+
+def steps_run_in_order(_):
+    """One step compiles at a time; a step waits for what it needs, is not run if that failed, and has a time limit"""
+    done = gate.STEPS.keys()
+    for wanted, step, running, ended in (
+            (True, "release", ["build-asan"], done), (False, "release", ["build-asan"], {"build-asan"}),
+            (False, "lint", ["build-asan"], done), (False, "counts", ["gpu"], done), (False, "python", ["lint"], done),
+            (False, "interop", ["python"], done), (False, "fuzz", ["release", "asan"], done)):
+        need(gate.may_start(step, running, ended) == wanted, "%s beside %s: not %s" % (step, running, wanted))
+    steps = {"bad": gate.Step("", "", 1, "sh -c 'echo FAIL x; exit 1'"), "unrun": gate.Step("bad", "", 1, "true"),
+             "late": gate.Step("", "", 1 / 60, "sleep 60\n../no/such/program"),
+             "good": gate.Step("", "", 1, "echo {base}\nfalse")}
+    with patch.object(gate, "STEPS", steps), contextlib.redirect_stdout(io.StringIO()) as output:
+        found = gate.run_steps(list(steps), "1234")
+    same(told(found["bad"]), (0, ["x"], [], 0))
+    same(told(found["unrun"]), (0, [], [], 0))
+    same(found["late"].failed[1:], ["killed after 1 s, the time limit: sleep 60"])
+    same((found["good"].passed, len(found["good"].failed)), (1, 1))
+    need("\ngood| 1234\n" in output.getvalue(), output.getvalue())
 
 
 def the_run_is_red_for_a_fault_alone(_):
     """Red are failures, skips that are not listed, more than two checks that could not look, and a run without tests"""
-    def result(passed=1, failed=(), skipped=(), inconclusive=0):
-        made = gate.Result(passed)
-        made.failed, made.skipped, made.inconclusive = list(failed), list(skipped), inconclusive
-        made.opened = ["x"] * inconclusive
-        return made
-    same(verdict(result()), (True, "1 passed, 0 failed, 0 skipped"))
-    same(verdict(result(passed=0)), (False, "0 passed, 0 failed, 0 skipped"))
-    same(verdict(result(failed=["a"])), (False, "1 passed, 1 failed, 0 skipped"))
-    same(verdict(result(inconclusive=2)), (True, "1 passed, 0 failed, 0 skipped"))
-    same(verdict(result(inconclusive=3)), (False, "1 passed, 1 failed, 0 skipped"))
-    same(verdict(result(skipped=["a: no root"])), (False, "1 passed, 1 failed, 1 skipped"))
-    same(verdict(result(skipped=["a: no root"]), [["release", "a: no", "why"]]), (True, "1 passed, 0 failed, 1 skipped"))
-    same(verdict(result(skipped=["a: no root"]), [["asan tsan", "a: no", "why"]])[0], False)
+    skip = Result(1, skipped=["a: no root"])
+    for result, skips, wanted in ((Result(1), [], "1 passed, 0 failed, 0 skipped"),
+                                  (Result(0), [], "0 passed, 0 failed, 0 skipped"),
+                                  (Result(1, ["a"]), [], "1 passed, 1 failed, 0 skipped"),
+                                  (Result(1, inconclusive=2), [], "1 passed, 0 failed, 0 skipped"),
+                                  (Result(1, inconclusive=3), [], "1 passed, 1 failed, 0 skipped"),
+                                  (skip, [["asan release", "a: no", "why"]], "1 passed, 0 failed, 1 skipped"),
+                                  (skip, [["asan tsan", "a: no", "why"]], "1 passed, 1 failed, 1 skipped")):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            same(gate.judge({"release": result}, skips), wanted.startswith("1 passed, 0 failed"))
+        same(output.getvalue().splitlines()[-1], wanted)
 
 
 def skips_are_listed_with_reasons(_):
@@ -300,10 +333,11 @@ def every_test_has_one_label(build):
              "%s has the labels %s" % (test["name"], labels))
 
 
-CHECKS = [every_file_is_in_the_table, steps_follow_the_paths, the_longest_row_counts, the_base_must_be_the_parent,
-          targets_are_touched_by_what_they_include, targets_have_one_dictionary_each, files_are_linted_with_their_headers,
-          only_what_could_not_look_is_tried_again, what_programs_print_is_understood, what_ctest_reports_is_understood,
-          the_run_is_red_for_a_fault_alone, skips_are_listed_with_reasons, every_test_has_one_label]
+CHECKS = [
+    every_file_is_in_the_table, steps_follow_the_paths, the_base_must_be_the_parent, steps_run_in_order,
+    targets_are_touched_by_what_they_include, targets_have_one_dictionary_each, files_are_linted_with_their_headers,
+    only_what_could_not_look_is_tried_again, what_programs_print_is_understood, what_ctest_reports_is_understood,
+    output_comes_at_once, the_run_is_red_for_a_fault_alone, skips_are_listed_with_reasons, every_test_has_one_label]
 
 
 def main():

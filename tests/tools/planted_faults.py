@@ -13,10 +13,12 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from gate_test import gate
 from verdicts import Tally, need
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, ".ci"))
+import results  # noqa: E402
+
 TREE = os.path.join(ROOT, "build", "planted")
 
 
@@ -77,16 +79,10 @@ FAULTS = [
 
 def run(preset, tests):
     """Brings a build up to date, runs these tests and returns their Result."""
-    step = gate.ctest(preset)
-    (command,) = step.commands("")
-    report = os.path.join(TREE, "build", preset)
-    for path in gate.glob.glob(os.path.join(report, "Testing", "*", "Test.xml")):
-        os.unlink(path)
-    done = subprocess.run([*command, "-R", tests], cwd=TREE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace")
-    result = gate.read_ctest(report, done.stdout, done.returncode)
-    if not result.passed and not result.failed[0].count(": "):
-        print(done.stdout[-2000:])   # it did not get as far as the tests
+    lines = []
+    result, _ = results.run_command(["./dev", "test", preset, "-R", tests], lines.append, TREE)
+    if not result.times:
+        print("".join(lines)[-2000:])   # it did not get as far as the tests
     return result
 
 

@@ -11,7 +11,7 @@ Resuming: a part that has passed is not run again at the same commit with the sa
 with the remaining parts. --again runs them all. Nothing is remembered while the working tree differs from the commit.
 build/prove/passed.json records what has passed.
 
-Verdicts: the gate's own code, .ci/gate.py, reads the output of programs. A part passes if something passed, nothing
+Verdicts: the gate's own code, .ci/results.py, runs the commands. A part passes if something passed, nothing
 failed and nothing was inconclusive; the log of each part is build/prove/PART.log. The table at the end is also in
 build/prove/summary.txt. Exit status: 1 if a part failed, otherwise 75 if one was inconclusive, otherwise 0.
 """
@@ -27,12 +27,12 @@ from typing import NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, ".ci"))
-import gate  # noqa: E402
+import results  # noqa: E402
 
 
 class Part(NamedTuple):
     """`builds` are the presets that are built first, with their tests. Each line of `commands` is one command: a Python
-    program, ./dev, or any other program. `./dev test PRESET` and `./dev coverage` are judged from CTest's report."""
+    program, ./dev, or any other program."""
     proves: str
     builds: str
     commands: str
@@ -191,44 +191,22 @@ def commit_of_tree():
 
 # Running.
 
-def tested_build(words):
-    """Where CTest leaves its report below build/, as a pattern, if the command runs CTest; otherwise None."""
-    command = words[words.index("./dev") + 1:] if "./dev" in words else []
-    if command[:1] == ["coverage"]:
-        return "coverage"
-    if command[:2] == ["test", "arm64"]:
-        return "dist/tests-aarch64-*"   # see emulated.py
-    return command[1] if command[:1] == ["test"] else None
-
-
 def run_command(words, log):
-    """Runs a command, with its output in the log, and returns its gate.Result."""
+    """Runs a command, with its output in the log, and returns its results.Result."""
     shown = shlex.join(words[2:] if words[0] == sys.executable else words)
     log.write("$ %s\n" % shown)
-    log.flush()
-    result, missing = gate.Result(), next((word for word in words if word.startswith("../")), None)
+    missing = next((word for word in words if word.startswith("../")), None)
     if missing and not os.path.exists(os.path.join(ROOT, missing)):
-        result.skipped.append("there is no " + missing)
-        return result
-    folder = tested_build(words)
-    build = os.path.join(ROOT, "build", folder or "")
-    if folder:
-        gate.remove_reports(build)
-        words = [*words, *gate.REPORT]
-    began = log.tell()
-    status = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT).returncode
-    with open(log.name, encoding="utf-8", errors="replace") as file:
-        file.seek(began)
-        text = file.read()
-    log.seek(0, os.SEEK_END)
-    result.add(gate.read_ctest(build, text, status) if folder else gate.read_output(text, status), shown + ": ")
+        return results.Result(skipped=["there is no " + missing])
+    result = results.Result()
+    result.add(results.run_command(words, log.write, ROOT)[0], shown + ": ")
     return result
 
 
 def run_part(part, seed):
-    """Runs a part and returns its gate.Result. Builds first; no command runs if a build has failed."""
-    result = gate.Result()
-    with open(path_of(part + ".log"), "w", encoding="utf-8") as log:
+    """Runs a part and returns its results.Result. Builds first; no command runs if a build has failed."""
+    result = results.Result()
+    with open(path_of(part + ".log"), "w", encoding="utf-8", buffering=1) as log:
         for preset in PARTS[part].builds.split():
             built = run_command(["./dev", "build-tests", preset], log)
             if built.failed:
@@ -289,7 +267,7 @@ def run_parts(parts, seed, again):
         print(table, end="", flush=True)
         with open(path_of("summary.txt"), "w", encoding="utf-8") as file:
             file.write(table)
-    return 1 if failed else gate.INCONCLUSIVE if inconclusive else 0
+    return 1 if failed else results.INCONCLUSIVE if inconclusive else 0
 
 
 def main():

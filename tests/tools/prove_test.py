@@ -149,19 +149,12 @@ def every_command_is_read(make):
 
 
 def reports_of_ctest_are_read(make):
-    """A command that runs CTest is judged by its report, and one of an earlier run is not believed"""
+    """A command that runs CTest is judged by its report"""
     repository = make(part="true")
-    for command, folder in (("env A=1 ./dev test debug -R x", "debug"), ("./dev coverage", "coverage"),
-                            ("./dev test clang", "clang"), ("./dev test arm64", "dist/tests-aarch64-*"),
-                            ("./dev fuzz 5 1", None), ("tests/x.py", None)):
-        same(prove.tested_build(command.split()), folder)
-    os.makedirs(repository.path("build/debug/Testing/1"))
-    report = repository.path("build/debug/Testing/1/Test.xml")
-    text = "<Site><Test Status='passed'><Name>a</Name></Test><Test Status='passed'><Name>b</Name></Test></Site>"
-    repository.write("build/report", text)
-    prove.PARTS["part"] = prove.Part("-", "", "./dev test debug")
-    for script, wanted in (("cp build/report " + report, ["2", "0", "0", "0"]), ("true", ["0", "1", "0", "0"])):
-        repository.write("dev", "#!/bin/sh\n%s\n" % script)
+    repository.write("report", "<a><testcase name='a' status='run'/><testcase name='b' status='run'/></a>")
+    prove.PARTS["part"] = prove.Part("-", "", "env A=1 ./dev test debug -R x")
+    for script, wanted in (("cp report $6", ["2", "0", "0", "0"]), ("true", ["0", "1", "0", "0"])):
+        repository.write("dev", "#!/bin/sh\n[ $5 = --output-junit ] && %s\n" % script)
         same(repository.run()[2][0][3:], wanted)
 
 

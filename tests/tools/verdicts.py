@@ -6,7 +6,7 @@ A check passes, or it raises one of these:
                  tool is missing. Tried again at most twice. If it still cannot tell, the program exits with status 75.
   Skip           this machine or this build cannot do it at all. .ci/skips.tsv lists every skip that may happen.
 
-Each try prints one line, which .ci/gate.py reads: "ok   NAME", "FAIL NAME: why", "skip NAME: why" or
+Each try prints one line, which .ci/results.py reads: "ok   NAME", "FAIL NAME: why", "skip NAME: why" or
 "open NAME: why (try 1 of 3)". The closing line is "N passed, N failed, N skipped, N inconclusive".
 """
 import os

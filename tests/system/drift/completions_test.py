@@ -173,7 +173,7 @@ def main():
     parser.add_argument("shell", choices=["bash", "zsh", "fish"])
     arguments = parser.parse_args()
     if not shutil.which(arguments.shell):
-        print("open completions: %s is not installed" % arguments.shell)
+        print("open completions: %s is not installed\n0 passed, 0 failed, 0 skipped, 1 inconclusive" % arguments.shell)
         sys.exit(INCONCLUSIVE)
     command = Command(arguments.cleave)
     script = command.run("--completion", arguments.shell).stdout
