@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from verdicts import Tally, need  # noqa: E402
 
 ROUNDS = 6
-LARGE = 80 << 20   # more than any buffer in src/, see chunks.tsv
+LARGE = 80 << 20   # more than any buffer in src/, see straddle_test.py
 DEEPEST = 1024
 TIMEOUT_S = 120
 BLANKS = b" \t\r\n"

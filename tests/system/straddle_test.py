@@ -5,7 +5,7 @@
 
 The records are between a few bytes and 3 MB long. Most of their bytes are random, so any part that is lost, written
 twice or taken from elsewhere is noticed. The expected result of each run follows from how the records were generated,
-without any CSV reader. tests/system/chunks.tsv lists the constants that only this test exceeds.
+without any CSV reader. No constant in src/ that sizes a buffer is larger than the file; LARGER has the exceptions.
 """
 import argparse
 import base64
@@ -16,16 +16,19 @@ import hmac
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import zlib
+from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tools"))
 from verdicts import Tally, need, need_tool  # noqa: E402
 
+ROOT = Path(HERE).resolve().parents[1]
 SIZE = 40 << 20
 LONGEST = 3 << 20   # the size of the longest record
 HEADER = b"id,key,text\n"
@@ -470,9 +473,32 @@ def long_header(bench):
         need(bench.run("count", "-", "-d", ",", data=data) == b"%d\n" % records, "another count")
 
 
-CHECKS = [by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip, printed, offsets, checked,
-          indexed, by_ranges, many_ranges, redacted, long_rules, long_lists, by_value, parts, together, long_runs, resumed, joined,
-          long_header, faults]
+# The constants of SIZE bytes or more, by the test whose input is larger; "" if nothing has parts of that size.
+LARGER = {
+    "./dev prove beyond_4g": {"clone.cpp kCloneSize", "clone.cpp kCopySize", "records_by_value.cpp kLargestWindow",
+                              "split.cpp kWorthCloning", "stage.h kMaxRecordLimit"},
+    "classes_test": {"class_entries.h kMostInMemory"}, "decoder_test": {"xz_decoder.cpp kMaxMemory"},
+    "large": {"records_by_value.cpp kSmallestWindow"}, "read_ahead_test": {"page_cache_linux.cpp kWorthLooking"},
+    "request_queue_test": {"request_queue.h kMostBytes"}, "signed_report": {"signed_report.h kMaxSignedReport"},
+    "store_output_test": {"store_output.h kCopySize"}, "straddle, long_lists": {"rule_files.cpp kMaxSize"},
+    "": {"copy_linux.cpp kCopySize", "pool_manager.h kDefaultRegionSize", "xz_decoder.cpp kMemoryOfThread"}}
+
+
+def larger_constants(_):
+    """A constant of SIZE bytes or more has a test with a larger input"""
+    found = set()
+    for path in [*(ROOT / "src").rglob("*.*"), *(ROOT / "include").rglob("*.h")]:
+        for name, value, shift in re.findall(r"\bconstexpr [\w:]+ (k\w+) = [^;]*?(\d+)\}? << (20|24|30)\b",
+                                             path.read_text(encoding="utf-8")):
+            if int(value) << int(shift) >= SIZE:
+                found.add("%s %s" % (path.name, name))
+    wrong = sorted(found ^ set().union(*LARGER.values()))
+    need(not wrong, "without a test, or not in the sources: %s" % ", ".join(wrong))
+
+
+CHECKS = [larger_constants, by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip, printed,
+          offsets, checked, indexed, by_ranges, many_ranges, redacted, long_rules, long_lists, by_value, parts, together,
+          long_runs, resumed, joined, long_header, faults]
 
 
 def main():
