@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
 """Builds the documentation as a site of static HTML, in build/docs/site.
 
-  site.py        needs mkdocs-material and mandoc: run it with ./dev docs
+  site.py            needs mkdocs-material and mandoc: run it with ./dev docs
+  site.py --check    only checks what the pages refer to: see faults(). Needs git alone
 
 The site consists of every page of doc/, the README.md files and the manual pages. They are copied to build/docs/source
 with the files that they link to, in the folders of the repository, so links stay as they are. A warning from mandoc or
-mkdocs fails the build, and so does a link in a finished page to a file or an anchor that the site lacks.
+mkdocs fails the build.
 """
-import html.parser
+import collections
 import os
 import re
 import shutil
 import subprocess
 import sys
-import urllib.parse
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, SITE = ROOT / "build/docs/source", ROOT / "build/docs/site"
 LINK = re.compile(r"(\]\(<?)([^)\s>]+)(>?\))")
+CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.M | re.S)
+# A source, a script, a page or a test program, unless it is made up.
+FILE = re.compile(r"`(?!.*NAME)([\w./-]*\w(?:\.(?:case|cpp|cu|h|md|py|sh|tsv)|_test))`")
 SECTIONS = {"7": "Topics", "5": "File formats", "1": "Commands"}
 # nav and docs_dir are added below. No font and no script is loaded from elsewhere.
 CONFIG = """\
@@ -61,11 +64,20 @@ STYLE = """\
 """
 
 
+def git(*words):
+    """The lines that git prints."""
+    return subprocess.run(["git", "-C", str(ROOT), *words], stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+
+def files():
+    """The files in the repository, committed or not, by their paths there."""
+    listed = git("-c", "core.quotePath=off", "ls-files", "--cached", "--others", "--exclude-standard")
+    return sorted(Path(name) for name in listed if (ROOT / name).exists())
+
+
 def pages():
-    """The pages of the site, by their paths in the repository."""
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard",
-                             "*.md"], stdout=subprocess.PIPE, check=True).stdout.decode()
-    return sorted(Path(name) for name in listed.split("\0") if name and (ROOT / name).exists())
+    """The pages of the site."""
+    return [path for path in files() if path.suffix == ".md"]
 
 
 def copy(path):
@@ -88,7 +100,7 @@ def copy(path):
 
     written = SOURCE / path
     written.parent.mkdir(parents=True, exist_ok=True)
-    parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", text, flags=re.M | re.S)   # code is at the odd indices
+    parts = CODE.split(text)   # code is at the odd indices
     parts[::2] = [LINK.sub(adapted, part) for part in parts[::2]]
     parts[1::2] = [re.sub(r"^( *```\w+) (\S+)$", r'\1 title="\2"', part, flags=re.M) for part in parts[1::2]]
     wide = "---\nhide: [navigation]\n---\n\n" if path == Path("README.md") else ""   # no pages beside it to list
@@ -134,47 +146,51 @@ def nav(markdown, manual):
     return "\n".join([*lines, *group("Internals", internals), *group("Project", first + others)]) + "\n"
 
 
-class Links(html.parser.HTMLParser):
-    """What a page links to, and the anchors that it has."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.links, self.anchors = [], {""}
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        for name, value in attrs:
-            if name in ("id", "name") and value:
-                self.anchors.add(value)
-            if name in ("href", "src") and value is not None and tag != "link":
-                self.links.append(value)
+def anchors(text):
+    """The anchors that GitHub makes from the headings of a page, and those that the page has itself."""
+    found, seen = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text)), collections.Counter()
+    for heading in re.findall(r"^#+ +(.+)$", re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S), re.M):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found.add("%s-%d" % (slug, seen[slug]) if seen[slug] else slug)
+        seen[slug] += 1
+    return found
 
 
-def dead_links():
-    """Links of the finished pages that lead nowhere."""
-    found = {path: Links(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html")}
-    count = 0
-    for path, page in found.items():
-        if path.name == "404.html":   # its links begin at the root of a server
-            continue
-        for link in page.links:
-            parts = urllib.parse.urlsplit(link)
-            if parts.scheme or parts.netloc:
+def faults():
+    """Links to files and headings that do not exist, and names of files that do not exist."""
+    tree, known, count = files(), set(), 0
+    for path in tree:
+        for at in range(len(path.parts)):
+            known |= {str(Path(*path.parts[at:])), str(Path(*path.parts[at:-1], path.stem))}
+        if path.name == "CMakeLists.txt":   # a test program may have a name of its own
+            known |= set(re.findall(r"\w+_test\b", (ROOT / path).read_text(encoding="utf-8")))
+    for page in pages():
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for _, link, _ in LINK.findall("".join(CODE.split(text)[::2])):
+            if re.match(r"[a-z]+:", link):
                 continue
+            name, _, anchor = link.partition("#")
+            target = ROOT / page.parent / name if name else ROOT / page
             count += 1
-            target = Path(os.path.normpath(path.parent / urllib.parse.unquote(parts.path))) if parts.path else path
-            target = target / "index.html" if target.is_dir() else target
             if not target.exists():
-                yield "%s: there is no %s" % (path.relative_to(SITE), link)
-            elif target in found and urllib.parse.unquote(parts.fragment) not in found[target].anchors:
-                yield "%s: there is no anchor %s" % (path.relative_to(SITE), link)
-    print("%d pages, %d links" % (len(found), count))
+                yield "%s: there is no %s" % (page, link)
+            elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text(encoding="utf-8")):
+                yield "%s: there is no heading %s" % (page, link)
+        for name in FILE.findall(text):
+            count += 1
+            if re.sub(r"^(\.?\./)+", "", name) not in known:
+                yield "%s: there is no file %s" % (page, name)
+    for line in git("grep", "-IoE", r"(^|[^A-Za-z/.-])doc/[a-z_/]+\.md"):   # messages and manual pages name them too
+        count += 1
+        if not (ROOT / line[line.rindex("doc/"):]).exists():
+            yield line
+    if count < 500:
+        yield "only %d links and names of files were found; is this a git repository?" % count
 
 
-def main():
-    if len(sys.argv) > 1:
-        print(__doc__)
-        return 0 if sys.argv[1] == "--help" else 2
+def build():
+    """Builds the site. Returns what mkdocs complains about."""
     for folder in (SOURCE, SITE):
         shutil.rmtree(folder, ignore_errors=True)
     SOURCE.mkdir(parents=True)
@@ -189,10 +205,18 @@ def main():
     done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config)], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
-    faults = [line for line in done.stdout.splitlines() if not line.startswith("INFO")] if done.returncode != 0 else []
-    faults += dead_links()
-    print("\n".join([*faults, "%d faults in %s" % (len(faults), SITE.relative_to(ROOT))]))
-    return 1 if done.returncode != 0 or faults else 0
+    return [line for line in done.stdout.splitlines() if not line.startswith("INFO")] if done.returncode != 0 else []
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--check"]):
+        print(__doc__)
+        return 0 if sys.argv[1] == "--help" else 2
+    found = list(faults())
+    if not sys.argv[1:]:
+        found += build()
+    print("\n".join([*found, "%d faults" % len(found)]))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

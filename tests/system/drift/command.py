@@ -1,31 +1,27 @@
 """What the command says about itself: verbs, options and choices, read from its help and its messages."""
-import collections
 import re
 import subprocess
+import sys
+from pathlib import Path
 
-Option = collections.namedtuple("Option", "letter value help")     # "" if absent
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "man"), str(ROOT / "tests/tools")]
+from make_pages import options_of  # noqa: E402
 
 
 class Command:
+    """`options` has the options of each verb by name; the general ones belong to the verb ""."""
+
     def __init__(self, path):
         self.path = path
-        general = self.run("--help").stdout
-        self.verbs = re.findall(r"^  cleave (\w+) ", general, re.M)
-        self.general = options_in(general)
-        self.options = {verb: options_in(self.run(verb, "--help").stdout) for verb in self.verbs}
-        if not self.verbs or not self.general or not all(self.options.values()):
+        self.verbs = re.findall(r"^  cleave (\w+) ", self.run("--help").stdout, re.M)
+        self.options = {verb: {option.name: option for option in options_of(self.run(*verb.split(), "--help").stdout)}
+                        for verb in ["", *self.verbs]}
+        if not self.verbs or not all(self.options.values()):
             raise SystemExit("the help cannot be read")
 
-    def run(self, *arguments):
-        return subprocess.run([self.path, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-
-    def by_name(self):
-        """name -> {verb: Option}; the verb of general options is "" """
-        found = collections.defaultdict(dict)
-        for verb, options in [("", self.general), *self.options.items()]:
-            for name, option in options.items():
-                found[name][verb] = option
-        return found
+    def run(self, *words):
+        return subprocess.run([self.path, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     def choices(self, verb, name):
         """The values that the parser says it takes, or None if it takes anything."""
@@ -35,13 +31,5 @@ class Command:
         if name == "escape-scope":
             needed = [*needed, "--escape", "\\"]
         words = [verb, *needed, "--%s=no-choice" % name, "/no/such/input"] if verb else ["--%s=no-choice" % name]
-        message = self.run(*words).stderr
-        listed = re.search(r"(?:is not one of|there are): (.*)$", message, re.M)
+        listed = re.search(r"(?:is not one of|there are): (.*)$", self.run(*words).stderr, re.M)
         return listed and listed.group(1).split(", ")
-
-
-def options_in(text):
-    """name -> Option, from the lines of a help text."""
-    text = re.sub(r"\n {28,}(?=\S)", " ", text)      # continuation lines
-    rows = re.findall(r"^  (?:-(\S), |    )--([a-z][a-z0-9-]*)(?: ([A-Z][^a-z\s]*))? +(.*)$", text, re.M)
-    return {name: Option(letter, value, text) for letter, name, value, text in rows}
