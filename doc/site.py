@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE, SITE = ROOT / "build/docs/source", ROOT / "build/docs/site"
 LINK = re.compile(r"(\]\(<?)([^)\s>]+)(>?\))")
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.M | re.S)
-# A source, a script, a page or a test program, unless it is made up.
-FILE = re.compile(r"`(?!.*NAME)([\w./-]*\w(?:\.(?:case|cpp|cu|h|md|py|sh|tsv)|_test))`")
+# A source, a script, a page or a test program, unless it is made up or built.
+FILE = re.compile(r"`(?!.*NAME|build/)([\w./-]*\w(?:\.(?:case|cpp|cu|h|md|py|sh|tsv)|_test))`")
 SECTIONS = {"7": "Topics", "5": "File formats", "1": "Commands"}
 # nav and docs_dir are added below. No font and no script is loaded from elsewhere.
 CONFIG = """\

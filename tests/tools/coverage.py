@@ -2,11 +2,17 @@
 """Finds what no test reaches: the branches of src/ and include/ that the tests never take, with the preset `coverage`.
 
   coverage.py [--keep] [CTEST ARGUMENT...]
+  coverage.py --page
 
 Runs the tests, prints a table of branches by folder, and writes build/prove/coverage.md: every branch with a side that
 was never taken, with its file, line and code. A branch has two sides, true and false. A branch in a template or in an
-inline function counts once, whichever instance takes it. --keep adds to what earlier runs have reached, so that
-./dev coverage --keep -R plan_test shows what new tests add.
+inline function counts once, whichever instance takes it.
+
+--keep adds to what earlier runs have reached, so that ./dev coverage --keep -R plan_test shows what new tests add.
+
+--page runs no test. It renews coverage.md in doc/internals from what the last run has reached, and exits with status 1
+if that is a smaller share of a folder's sides than the page said, by more than ALLOWANCE percentage points. The page
+gets the new figures all the same.
 
 The build has clang's source-based coverage. Each program has a file of counters (%m), which all its processes share.
 A process maps the file into memory when it starts, and counts there (%c, continuous mode). By default a profile is
@@ -19,19 +25,22 @@ of a branch; and in a function that calls fork(), counters that are computed fro
 Tests that prove nothing in such a build are left out; LEFT_OUT names them.
 """
 import collections
+import datetime
 import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build", "coverage")
 PROFILES = os.path.join(BUILD, "profiles")
-PAGE = os.path.join(ROOT, "build", "prove", "coverage.md")
-LLVM = "14"
+DETAILS = os.path.join(ROOT, "build", "prove", "coverage.md")
+PAGE = os.path.join(ROOT, "doc", "internals", "coverage.md")
+ALLOWANCE = 0.5   # some branches depend on which thread is first
 
 # Tests of the binary as shipped, which this build does not produce, and of pages and scripts, which reach no code.
 LEFT_OUT = r"^(hardening|symbols\.|package|gate|prove|includes|public_headers|drift\.|large$)"
@@ -55,19 +64,27 @@ def run_tests(arguments):
                            "-E", LEFT_OUT, *arguments], env=environment).returncode
 
 
+def llvm(tool):
+    """The tool of the clang that has compiled the programs: both read each other's profiles."""
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+        return "llvm-%s%s" % (tool, re.search(r"^CMAKE_CXX_COMPILER:.*clang\+\+(-\d+)?$", file.read(), re.M)[1] or "")
+
+
 def shown():
     """The sources with the counts of their branches, as llvm-cov prints them."""
     merged = os.path.join(BUILD, "merged.profdata")
-    subprocess.run(["llvm-profdata-" + LLVM, "merge", "-sparse", "-o", merged,
+    subprocess.run([llvm("profdata"), "merge", "-sparse", "-o", merged,
                     *glob.glob(os.path.join(PROFILES, "*.profraw"))], check=True)
     # Passes the objects to llvm-cov, not the programs, which lack functions that no program calls.
-    objects = glob.glob(os.path.join(BUILD, "CMakeFiles", "*.dir", "src", "**", "*.o"), recursive=True)
-    objects += glob.glob(os.path.join(BUILD, "src", "cli", "**", "*.o"), recursive=True)
+    objects = [path for folder in ("CMakeFiles", "src")
+               for path in glob.glob(os.path.join(BUILD, folder, "**", "*.o"), recursive=True)]
     words = [word for path in objects for word in ("-object", path)][1:]
-    done = subprocess.run(["llvm-cov-" + LLVM, "show", *words, "-instr-profile", merged, "-show-branches=count",
-                           "-show-instantiations=false", "-ignore-filename-regex=^/usr/|/tests/|generated/"],
+    # Names of sources are relative to ROOT, but without ccache clang notes another folder for them.
+    done = subprocess.run([llvm("cov"), "show", *words, "-instr-profile", merged, "-show-branches=count",
+                           "-compilation-dir=.", "-show-instantiations=false",
+                           "-ignore-filename-regex=^/usr/|/tests/|generated/"],
                           cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
-    if done.returncode != 0:
+    if done.returncode != 0 or not done.stdout:
         sys.exit(done.stderr)
     return done.stdout   # llvm-cov's warnings are about inline functions in objects that do not use them
 
@@ -108,9 +125,9 @@ def table_of(files):
                                          100 * reached[name] / total[name]) for name in names if total[name]]
 
 
-def page_of(files, table):
-    lines = ["# What no test reaches", "",
-             "Made by `./dev coverage`. Each line is a branch and the side of it that no test takes.", "", *table]
+def details_of(files):
+    """The lines of a page with every branch that has a side which no test takes."""
+    lines = ["# What no test reaches", "", "Each line is a branch and the side of it that no test takes."]
     for file in sorted(files):
         missed = [(at, branch) for at, branch in sorted(files[file].items()) if not all(branch.taken)]
         if missed:
@@ -118,7 +135,40 @@ def page_of(files, table):
             for (line, column), branch in missed:
                 side = {(False, False): "evaluated", (True, False): "false", (False, True): "true"}[tuple(branch.taken)]
                 lines.append("- %d:%d, never %s: `%s`" % (line, column, side, branch.code))
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def page_of(files, table):
+    """The lines of the page: the table, and the files of each folder, those with most to cover first."""
+    lines = ["# Coverage", "", *textwrap.wrap(
+        "The branches of `src/` and `include/` that the tests take, measured on %s with %s. A branch has two sides, "
+        "true and false. `./dev prove coverage` makes this page, and lists each side that no test takes in "
+        "`build/prove/coverage.md`, with its line. It fails if the share of a folder has fallen by more than half a "
+        "percentage point. The gate measures nothing: it checks that the table "
+        "has the folders of `src/`, and that at most ten changes have landed since the page was made." % (
+            datetime.date.today(), llvm("cov").replace("llvm-cov-", "clang ")), 120), "", *table, "",
+        "## What is not covered", "", "Sides that no test takes, of all sides, by file."]
+    rest = collections.defaultdict(list)
+    for file, branches in files.items():
+        missed = sum(branch.taken.count(False) for branch in branches.values())
+        if missed:
+            rest[folder_of(file)].append((-missed, os.path.relpath(file, folder_of(file)), 2 * len(branches)))
+    for folder in sorted(rest):
+        words = ", ".join("%s %d of %d" % (name, -missed, total) for missed, name, total in sorted(rest[folder]))
+        lines += ["", *textwrap.wrap("**%s**: %s." % (folder, words), 120, break_on_hyphens=False)]
+    return lines
+
+
+def shares(lines):
+    """{folder: percentage} of the rows of the table in a page."""
+    rows = [line.strip("| ").split(" | ") for line in lines]
+    return {row[0]: float(row[-1]) for row in rows if len(row) == 5 and row[1].isdigit()}
+
+
+def write(path, lines):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
 
 
 def main():
@@ -126,18 +176,25 @@ def main():
     if arguments[:1] == ["--help"]:
         print(__doc__)
         return 0
+    is_page = arguments == ["--page"]
     if arguments[:1] == ["--keep"]:
         arguments = arguments[1:]
-    else:
+    elif not is_page:
         shutil.rmtree(PROFILES, ignore_errors=True)
-    status = run_tests(arguments)
+    status = 0 if is_page else run_tests(arguments)
     files = read_branches(shown())
     table = table_of(files)
-    os.makedirs(os.path.dirname(PAGE), exist_ok=True)
-    with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(page_of(files, table))
-    print(*table, sep="\n")
-    print("what no test reaches: " + os.path.relpath(PAGE, ROOT))
+    write(DETAILS, details_of(files))
+    print(*table, "what no test reaches: " + os.path.relpath(DETAILS, ROOT), sep="\n")
+    if is_page:
+        with open(PAGE, "a+", encoding="utf-8") as file:   # the first time there is none
+            file.seek(0)
+            before = shares(file.read().splitlines())
+        write(PAGE, page_of(files, table))
+        for folder, share in shares(table).items():
+            if share < before.get(folder, 0) - ALLOWANCE:
+                print("%s: %.1f %% of the sides are taken, and %.1f %% were before" % (folder, share, before[folder]))
+                status = 1
     return status
 
 

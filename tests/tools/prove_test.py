@@ -301,10 +301,11 @@ include/cleave/plan.h:
                  "include/cleave/plan.h": {(40, 12): [False, False]}})
     table = coverage.table_of(files)
     same(table[2:], ["| include | 2 | 0 | 2 | 0.0 |", "| src/scan | 4 | 3 | 1 | 75.0 |", "| all | 6 | 3 | 3 | 50.0 |"])
-    page = coverage.page_of(files, table)
+    same(coverage.shares(table), {"include": 0.0, "src/scan": 75.0, "all": 50.0})
+    details = coverage.details_of(files)
     for line in ("- 12:9, never false: `if (a || b) return x > 2 ? N : x;`",
                  "- 40:12, never evaluated: `while (next()) {`"):
-        need(line in page, page)
+        need(line in details, details)
 
 
 CHECKS = [what_has_passed_is_not_run_again, what_has_not_passed_is_run_again, changes_are_not_remembered,
