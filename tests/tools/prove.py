@@ -133,7 +133,7 @@ PARTS = {
     "release": Part("two releases in two folders are the same, byte for byte, and no artefact is missing", "", """
         ./dev release --twice"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """
-        ./dev tidy --checks=-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding,misc-static-initialization-cycle src"""),
+        ./dev lint --checks=-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding,misc-static-initialization-cycle src"""),
 }
 
 
