@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "tools"))
+import prove  # noqa: E402
 from verdicts import Tally, need, need_tool  # noqa: E402
 
 READS = ("dev", "CMakePresets.json", "bench", ".ci", "tests/tools", "tests/system/interop", "tests/system/reach")
@@ -28,6 +29,8 @@ CALL = re.compile(r'^\d+ +execve\("([^"]*)", \[(.*)\], ')
 WRITE = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|"
                    r"^\d+ +(?:creat|link|mk|rename|rmdir|symlink|unlink|socket\(AF_INET)")
 HARMLESS = re.compile(r'"/dev/(?:null|tty)"')
+OF_THE_GATE = ("setup", "build-tests asan", "test release -T Test --no-compress-output", "lint --changed HEAD",
+               "fuzz-changed HEAD", "gpu", "counts --against HEAD", "python-test 3.11", "interop")
 NAMED = re.compile(r"\./dev ([a-z][a-z0-9-]*)")   # on pages and in scripts
 
 
@@ -121,6 +124,23 @@ def wrong_words(place):
         need(hint in done.stderr and done.stderr.count("\n") == 1, "./dev %s: %s" % (words, done.stderr))
 
 
+def words_of_the_gate(place):
+    """The arguments of the gate and of ./dev prove are accepted"""
+    commands = [command.split() for command in OF_THE_GATE]
+    for part in prove.PARTS:
+        commands += [words[words.index("./dev") + 1:] for words in prove.commands_of(part, 1) if "./dev" in words]
+    need(len(commands) > 30, "only %d were found" % len(commands))
+    text = (place.tree / "dev").read_text(encoding="utf-8")
+    head, _ = text.rstrip("\n").rsplit("\n", 1)
+    try:
+        (place.tree / "dev").write_text('%s\necho "would call: $name"\n' % head, encoding="utf-8")
+        for command in commands:
+            done = place.run(*command)
+            need(done.returncode == 0 and "would call: " in done.stdout, "%s: %s" % (" ".join(command), done.stderr))
+    finally:
+        (place.tree / "dev").write_text(text, encoding="utf-8")
+
+
 def packages_are_listed(place):
     """The help of ./dev build names the packages that it installs"""
     packages = re.search(r"^command_packages=\(([^)]*)\)", (ROOT / "dev").read_text(encoding="utf-8"), re.M)
@@ -151,7 +171,7 @@ def main():
         tally.run("./dev --help lists the commands", lambda: names.extend(names_of(place)))
         for name in names:
             tally.run("./dev %s --help prints, and does nothing" % name, lambda name=name: help_of(place, name))
-        for check in (without_python, wrong_words, packages_are_listed):
+        for check in (without_python, wrong_words, words_of_the_gate, packages_are_listed):
             tally.run(check.__doc__, lambda check=check: check(place))
         tally.run(pages_name_commands.__doc__, lambda: pages_name_commands(place, names))
     return tally.close()
