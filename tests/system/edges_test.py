@@ -8,6 +8,7 @@ A cell of the table is a verb, an input, the form in which it is passed, and rul
 status that expected() returns, not from a signal. It prints data only if that status is 0 or 3.
 """
 import argparse
+import functools
 import gzip
 import itertools
 import os
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_memory  # noqa: E402
 from verdicts import Tally, need, need_tool  # noqa: E402
 
 INPUTS = {
@@ -97,9 +99,18 @@ def expected(verb, name, way, rules):
     return 3 if verb == "check" and name in ODD else 0
 
 
+@functools.cache
+def packed(data, way):
+    if way == "gz":
+        return gzip.compress(data)
+    if way == "zst":
+        return subprocess.run([need_tool("zstd"), "-qc"], input=data, capture_output=True, check=True).stdout
+    return data
+
+
 class Place:
     def __init__(self, cleave):
-        self.cleave, self.folder = cleave, tempfile.mkdtemp(prefix="cleave-edges-")
+        self.cleave, self.folder = cleave, tempfile.mkdtemp(prefix="cleave-edges-", dir=in_memory.folder())
         key = os.open(os.path.join(self.folder, "k"), os.O_WRONLY | os.O_CREAT, 0o600)
         os.write(key, bytes(range(32)))
         os.close(key)
@@ -112,11 +123,9 @@ class Place:
         """Returns the operand, and the bytes for standard input."""
         if way == "pipe":
             return "-", data
-        packed = {"gz": gzip.compress, "zst": lambda plain: subprocess.run(
-            [need_tool("zstd"), "-qc"], input=plain, capture_output=True, check=True).stdout}
         name = "in.csv" if way in ("file", "index") else "in.csv." + way
         with open(os.path.join(self.folder, name), "wb") as file:
-            file.write(packed[way](data) if way in packed else data)
+            file.write(packed(data, way))
         if way == "index":
             self.run("index", "-d", ",", "--quiet", name)   # fails for an open quote
         return name, None
@@ -142,7 +151,8 @@ def check_cell(cleave, verb, name, way, rules):
 
 
 def check_verb(cleave, verb, every):
-    """Checks every cell of the verb, or one in `every`."""
+    """Checks every cell of the verb, or one in `every`, which should have no divisor in common with the numbers of ways
+    and of rules: otherwise some of these are never checked."""
     cells = itertools.product(INPUTS, WAYS, RULES if VERBS[verb][1] else ["none"])
     for cell in itertools.islice(cells, 0, None, every):
         check_cell(cleave, verb, *cell)

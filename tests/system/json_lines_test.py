@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import in_memory  # noqa: E402
 from verdicts import Tally, need  # noqa: E402
 
 ROUNDS = 6
@@ -363,7 +364,7 @@ def main():
         lines = Lines(seed, options.lines)
         checks = [check_report, check_values, check_faults, check_together, check_keys_seen]
         for check in checks + [check_large] * (seed == options.seed):
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(dir=in_memory.folder()) as folder:
                 bench = Bench(os.path.abspath(options.cleave), folder, lines)
                 tally.run("%s (seed %d)" % (check.__doc__, seed), lambda: check(bench))
     return tally.close()

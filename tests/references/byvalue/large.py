@@ -18,6 +18,7 @@ import time
 import zlib
 
 import names
+from driver import in_memory
 
 FEW = 64
 BUCKETS = 100
@@ -104,9 +105,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     cleave, keys = os.path.abspath(arguments.cleave), str(arguments.keys)
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     failed = 0
-    with tempfile.TemporaryDirectory(prefix="cleave-large-", dir=memory) as root:
+    with tempfile.TemporaryDirectory(prefix="cleave-large-", dir=in_memory.folder()) as root:
         path, out = os.path.join(root, "in.csv"), os.path.join(root, "out")
         kept, dropped, buckets = make(path, arguments.records, arguments.keys, arguments.seed)
         template, short = ["-o", "{value}", "--max-values", keys], b"id,note\n"

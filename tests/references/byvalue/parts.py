@@ -23,6 +23,7 @@ import names
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "tools"))
+import in_memory  # noqa: E402
 from verdicts import Inconclusive, Tally, need  # noqa: E402
 
 HEADER = b"id,user,note\n"
@@ -236,8 +237,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     tally = Tally(verbose=True)
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="cleave-parts-", dir=memory) as folder:
+    with tempfile.TemporaryDirectory(prefix="cleave-parts-", dir=in_memory.folder()) as folder:
         bench = Bench(arguments.cleave, folder, arguments.records, arguments.seed)
 
         def run(check):

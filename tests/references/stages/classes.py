@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import in_memory  # noqa: E402
+
 COLUMNS = ["birth", "zip", "sex", "diagnosis", "note"]
 RULES = {"birth": ["keep", "date(year)", "null", "mask(first=3)"], "zip": ["keep", "mask(first=2)", "bucket(100)", "null"],
          "sex": ["keep", "null", 'fixed("x, y")']}
@@ -173,7 +176,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     differences = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory.folder()) as folder:
         for seed in range(options.seed, options.seed + options.count):
             what = judge(os.path.abspath(options.cleave), seed, folder)
             if what and differences < 20:

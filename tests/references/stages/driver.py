@@ -3,8 +3,12 @@ import multiprocessing
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import in_memory  # noqa: E402
 
 
 def add_options(parser, count):
@@ -22,7 +26,7 @@ def find_kernels(cleave):
 
 
 def work(first, step, options, run_case, kernels, results):
-    with tempfile.TemporaryDirectory(prefix="cleave-stages-") as root:
+    with tempfile.TemporaryDirectory(prefix="cleave-stages-", dir=in_memory.folder()) as root:
         for number in range(first, options.count, step):
             try:
                 text = run_case(options.seed + number, options, kernels, os.path.join(root, str(number)))

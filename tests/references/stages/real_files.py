@@ -109,7 +109,7 @@ def main():
     files = find_files(options.folder or [os.path.join(REPOSITORY, "data"), "/usr/share"], options.largest,
                        options.most_files)
     kinds, differences, seed = collections.Counter(), 0, options.seed
-    with tempfile.TemporaryDirectory(prefix="cleave-stages-") as root:
+    with tempfile.TemporaryDirectory(prefix="cleave-stages-", dir=driver.in_memory.folder()) as root:
         for path, data in files:
             for _ in range(options.rounds):
                 case = make_case(data, seed)
