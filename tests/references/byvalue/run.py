@@ -36,7 +36,7 @@ def main():
 
 
 def run_case(seed, options, kernels, directory):
-    """Returns None, or a text that describes the difference."""
+    """See driver.run_all()."""
     case = make_case(seed)
     if options.without_stages and case.has_stages:
         return None
@@ -58,7 +58,7 @@ def run(case, options, kernel, directory):
     except Difference as difference:
         return told(difference, case, options, line, errors, directory)
     shutil.rmtree(directory)
-    return None
+    return ""
 
 
 def run_once(line, case, directory):

@@ -433,12 +433,12 @@ def check_manifest(expected, directory):
 
 
 def run_case(seed, options, kernels, directory):
-    """None, or a text that describes the difference."""
+    """See driver.run_all()."""
     return run(make_case(seed, not options.without_stages), options, kernels, directory)
 
 
 def run(case, options, kernels, directory):
-    """None, or a text that describes the difference."""
+    """See driver.run_all()."""
     random_ = random.Random(-case.seed - 1)
     kernel = options.kernel or random_.choice(kernels)
     os.mkdir(directory)
@@ -460,7 +460,7 @@ def run(case, options, kernels, directory):
     except Difference as difference:
         return told(difference, case, options, line, errors, directory)
     shutil.rmtree(directory)
-    return None
+    return ""
 
 
 def told(difference, case, options, line, errors, directory):

@@ -38,8 +38,8 @@ def work(first, step, options, run_case, kernels, results):
 
 
 def run_all(options, run_case):
-    """Calls run_case(seed, options, kernels, directory), which returns None or a text that describes a difference.
-    Returns the exit status."""
+    """Calls run_case(seed, options, kernels, directory), which returns a text that describes a difference, an empty one
+    if there is none, and None if nothing was compared. Returns the exit status."""
     options.cleave = os.path.abspath(options.cleave)
     kernels = find_kernels(options.cleave)
     began = time.monotonic()
@@ -49,18 +49,19 @@ def run_all(options, run_case):
                for first in range(options.jobs)]
     for worker in workers:
         worker.start()
-    differences, running = 0, options.jobs
+    compared, differences, running = 0, 0, options.jobs
     while running > 0:
         text = results.get()
         if text is None:
             running -= 1
             continue
-        differences += 1
-        if differences <= options.most:
+        compared += 1
+        differences += bool(text)
+        if text and differences <= options.most:
             print(text, flush=True)
     for worker in workers:
         worker.join()
     seconds = time.monotonic() - began
     print("cases from seed %d, %.1f ms each" % (options.seed, 1000 * seconds / max(options.count, 1)))
-    print("%d passed, %d failed" % (options.count - differences, differences))
-    return 1 if differences else 0
+    print("%d passed, %d failed" % (compared - differences, differences))
+    return 1 if differences or not compared else 0

@@ -117,7 +117,7 @@ def main():
                 refusal = compare.judge(case).refusal
                 kinds[refusal.kind if refusal else "accepted"] += 1
                 text = compare.run(case, options, kernels, os.path.join(root, "run"))
-                if text is not None:
+                if text:
                     differences += 1
                     print("%s\n%s" % (path, text[:4000]), flush=True)
     for kind, count in kinds.most_common():
