@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Tests the oracle against expectations worked out by hand."""
+"""Tests the oracle against expectations worked out by hand, and searches.py against commands that count wrongly."""
+import contextlib
 import datetime
 import fractions
+import io
 import math
 import os
 import random
@@ -12,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import aes_siv  # noqa: E402
 import operations  # noqa: E402
 import pieces  # noqa: E402
+import searches  # noqa: E402
 from fields import Fault, make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
 
@@ -555,6 +558,41 @@ class Pieces(unittest.TestCase):
                          [b"h\na\nb\n", b"h\nc\n"])
         self.assertEqual(pieces.shared_pieces(b"h\n", records, "first", starts, 2, 12, 3), [b"h\na\n", b"b\n", b"c\n"])
         self.assertEqual(pieces.shared_pieces(b"h\n", records, "drop", starts, 2, 12, 4), [b"a\n", b"b\n", b"", b"c\n"])
+
+
+class Searches(unittest.TestCase):
+    """In place of searches.Search: a command that counts as a test says."""
+    VALUES = [b"%d" % number + b"x" * (number % 3) for number in range(1000)]
+    names = ["x", "7"]
+
+    @staticmethod
+    def look(value):
+        return b"x" in value, b"7" in value
+
+    def expect(self, passes, counts):
+        """counts(values) returns what a command counts in a file."""
+        self.counts = lambda files: [counts(values) for values in files]
+        tally = searches.Tally()
+        with contextlib.redirect_stdout(io.StringIO()):
+            searches.compare(self, self.VALUES, self.look, random.Random(1), tally)
+        self.assertGreater(tally.passed + tally.failed, 10)
+        self.assertEqual(tally.failed == 0, passes)
+
+    def right(self, values):
+        return tuple(map(sum, zip(*map(self.look, [searches.HEADER, *values]))))
+
+    def test_right(self):
+        self.expect(True, self.right)
+
+    def test_finds_lost_in_long_files(self):
+        self.expect(False, lambda values: tuple(min(count, 100) for count in self.right(values)))
+
+    def test_finds_of_the_value_before(self):
+        self.expect(False, lambda values: self.right(values[:1] + values[:-1]))
+
+    def test_a_find_in_place_of_another(self):
+        others = {b"0": b"1x", b"1x": b"0"}
+        self.expect(False, lambda values: self.right([others.get(value, value) for value in values]))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 
   patterns.py CLEAVE [--module PATH] [--count N] [--seed N]
 
-N texts, a thousand for each set of eight patterns. A random pattern is written twice: for RE2, and for Python as a
+N texts, 400 for each set of eight patterns. A random pattern is written twice: for RE2, and for Python as a
 pattern of bytes that means the same. What a dot, a negated class or a letter beyond ASCII matches is spelt out in
-bytes there. Texts contain quotes, line feeds, zeros, and bytes that are not UTF-8. Then a file larger than several
-blocks, with patterns at and across the places where blocks end.
+bytes there. Texts contain quotes, line feeds, zeros, and bytes that are not UTF-8. Then files larger than several
+blocks, with patterns at and across the places where blocks end. searches.py says how values are compared.
 
 The command is copied to a folder with the module in ../lib/cleave. Without --module there is nothing to compare.
 """
 import argparse
-import json
+import functools
 import os
 import random
 import re
@@ -20,10 +20,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import searches  # noqa: E402
+
 TRUSTED_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "trusted_folder.py")
-CHUNK = 1000
+CHUNK = 400                 # texts of one run
 PATTERNS = 8                # of one run
-LARGE = 9 << 20             # bytes of the large file
+LARGE = 5 << 20             # bytes of the large file
 MOST_UNBOUNDED = 4          # pluses and stars in a pattern
 SMALL_BLOCK = "64K"         # the size of blocks in the second run over it
 
@@ -80,62 +83,41 @@ def make_text(random_):
     return b"".join(random_.choice(TEXTS) for _ in range(random_.choice([0, 1, 2, 4, 8, 16])))
 
 
-class Command:
-    def __init__(self, folder, cleave, module):
-        self.path = os.path.join(folder, "bin", "cleave")
-        for source, target in ((cleave, self.path), (module, os.path.join(folder, "lib", "cleave", "cleave_re2.so"))):
-            os.makedirs(os.path.dirname(target))
-            shutil.copy(source, target)
-
-    def counts(self, patterns, data, *words):
-        """How often each of the patterns is found in the column `text`."""
-        named = ["--forbid=p%d=re2:%s" % (number, pattern) for number, pattern in enumerate(patterns)]
-        with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-            file.write(data)
-            file.flush()
-            # Exit status 3 says that something was found.
-            run = subprocess.run([self.path, "check", "--json", "-d", ",", "--header", "repeat", "--select", "text",
-                                  "-e", "none", *words, *named, file.name], capture_output=True, check=False)
-        if run.returncode not in (0, 3) or not run.stdout:
-            raise SystemExit("%r: exit status %d: %r" % (patterns, run.returncode, run.stderr))
-        found = json.loads(run.stdout)["forbidden"]
-        return [found["p%d" % number] for number in range(len(patterns))]
+def install(folder, cleave, module):
+    """Copies the command and its module. Returns the path of the command."""
+    path = os.path.join(folder, "bin", "cleave")
+    for source, target in ((cleave, path), (module, os.path.join(folder, "lib", "cleave", "cleave_re2.so"))):
+        os.makedirs(os.path.dirname(target))
+        shutil.copy(source, target)
+    return path
 
 
-def expected(meaning, texts):
-    """In how many of the values, and of the header's cells, a pattern is."""
-    return sum(meaning.search(text) is not None for text in [b"text", *texts])
+def search_for(cleave, patterns, *options):
+    """The search for these patterns, and the oracle for a value."""
+    names = ["p%d" % number for number in range(len(patterns))]
+    named = ["--forbid=%s=re2:%s" % (name, pattern) for name, (pattern, _) in zip(names, patterns)]
+    return searches.Search(cleave, [*options, *named], names), functools.cache(
+        lambda value: tuple(meaning.search(value) is not None for _, meaning in patterns))
 
 
-def file_of(texts):
-    return b"id,text\n" + b"".join(b'1,"%s"\n' % text.replace(b'"', b'""') for text in texts)
-
-
-def compare_random(command, count, seed):
-    differences = found = 0
+def compare_random(cleave, count, seed, tally):
     random_ = random.Random("patterns %d" % seed)
+    shares = []
     for _ in range(0, count, CHUNK):
         patterns = [make_pattern(random_) for _ in range(PATTERNS)]
+        search, look = search_for(cleave, patterns)
         texts = [make_text(random_) for _ in range(CHUNK)]
-        wanted = [expected(meaning, texts) for _, meaning in patterns]
-        found += sum(wanted)
-        counted = command.counts([pattern for pattern, _ in patterns], file_of(texts))
-        for (pattern, meaning), counts, right in zip(patterns, counted, wanted):
-            if counts == right:
-                continue
-            differences += 1
-            text = next((text for text in texts
-                         if command.counts([pattern], file_of([text]))[0] != expected(meaning, [text])), None)
-            print("%r, for Python %r: %d, not %d; as in %r" % (pattern, meaning.pattern, counts, right, text))
-    share = found / PATTERNS / count
+        failed = tally.failed
+        shares += searches.compare(search, texts, look, random_, tally)
+        if tally.failed > failed:
+            print("     where the patterns are %r, for Python %r" % (
+                [pattern for pattern, _ in patterns], [meaning.pattern for _, meaning in patterns]))
+    share = sum(shares) / len(shares)
     print("%.1f %% of the values have a pattern" % (100 * share))
-    if not 0.05 < share < 0.95:
-        differences += 1
-        print("too few or too many to be a test")
-    return differences
+    tally.need(0.05 < share < 0.95, "too few or too many to be a test")
 
 
-def compare_large(command, seed):
+def compare_large(cleave, seed, tally):
     """Values of up to 200 kB, most of them short, of which some end or begin as a pattern does."""
     random_ = random.Random("large %d" % seed)
     patterns = [("P[0-9]{7}", re.compile(rb"P[0-9]{7}")), ("^\"a\\n", re.compile(rb'\A"a\n')),
@@ -148,14 +130,10 @@ def compare_large(command, seed):
         text = random_.choice([b"", random_.choice(ends)]) + filling + random_.choice([b"", random_.choice(ends)])
         texts.append(text)
         size += len(text) + 6
-    wanted = [expected(meaning, texts) for _, meaning in patterns]
-    data, differences = file_of(texts), 0
-    for words in ([], ["--block-size", SMALL_BLOCK], ["--threads", "1"]):
-        counts = command.counts([pattern for pattern, _ in patterns], data, *words)
-        if counts != wanted or min(wanted) == 0:
-            differences += 1
-            print("a large file, %r: %r, not %r" % (words, counts, wanted))
-    return differences
+    for options in ([], ["--block-size", SMALL_BLOCK], ["--threads", "1"]):
+        search, look = search_for(cleave, patterns, *options)
+        shares = searches.compare(search, texts, look, random_, tally, sizes=[])
+        tally.need(min(shares) > 0, "no value has one of the patterns")
 
 
 def main():
@@ -171,11 +149,12 @@ def main():
     # The command loads no module from a folder that others can write.
     trusted = subprocess.run([sys.executable, "-B", TRUSTED_FOLDER, os.path.dirname(os.path.abspath(options.module))],
                              capture_output=True, check=True, text=True).stdout.strip()
+    tally = searches.Tally()
     with tempfile.TemporaryDirectory(dir=trusted) as folder:
-        command = Command(folder, options.cleave, options.module)
-        differences = compare_random(command, options.count, options.seed) + compare_large(command, options.seed)
-    print("%d passed, %d failed" % (options.count * PATTERNS - differences, differences))
-    return 1 if differences else 0
+        cleave = install(folder, options.cleave, options.module)
+        compare_random(cleave, options.count, options.seed, tally)
+        compare_large(cleave, options.seed, tally)
+    return tally.close()
 
 
 if __name__ == "__main__":
