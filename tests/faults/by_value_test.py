@@ -21,8 +21,9 @@ import memory_test
 import nth_call_test
 import output_test
 import signals_test
-from harness import (HERE, KEY, Job, Place, Skip, contents, difference, drip, expect_clean, expect_exit,
-                     expect_whole, finish, is_hidden, main, need, need_sight, read, snapshot, stop, under, write)
+from harness import (HERE, KEY, Job, Place, Skip, bytes_in_pipe, contents, difference, drip, expect_clean, expect_exit,
+                     expect_whole, finish, is_hidden, main, need, need_sight, read, snapshot, stop, stop_while_reading,
+                     under, wait_until_idle, write)
 from planted import FILE, KEY as KEY_WORDS, PIPE, WORDS, Site, Table, need_code
 from secrets_test import FAULTS
 
@@ -370,23 +371,24 @@ def input_changes(bench):
     job.__class__ = type("Template", (Job,), {"template": "p.{value}.csv"})
     began = time.monotonic()
     expect_exit(bench.run(place.command()), 0)
-    taken, whole = time.monotonic() - began, contents(place.out)
+    taken, whole = time.monotonic() - began, contents(place.out)   # the moments are random, or as it begins to read
     need(whole == {"p.key%d.csv" % key: CHANGING_HEADER + b"".join(rows[key::97]) for key in range(97)}, "it is wrong")
     need(whole == pieces_of_changed(data), "what judges the changed file is wrong")
     place.empty()
-    rounds = bench.rounds(20)
-    for round_ in range(10 * rounds):
-        if round_ >= rounds and counts[4] > 0:
-            break
+    for round_ in range(bench.rounds(20)):
         write(place.input, data)
         process = bench.start(place.command("-j", "14"[round_ % 2]))
-        time.sleep(chance.uniform(0, taken))
+        if round_ % 4 == 0:
+            stop_while_reading(process, place.input)
+        else:
+            time.sleep(chance.uniform(0, taken))
         with open(place.input, "r+b") as file:
             if round_ % 3 == 0:
                 file.truncate(chance.randrange(len(data)))
             else:
                 file.seek(chance.randrange(20, len(data) - 20))
                 file.write((b"\n1,new,x\n", b'"')[round_ % 3 - 1])
+        process.send_signal(signal.SIGCONT)
         run = finish(process)
         need(run.code in (0, 3, 4), str(run))   # 3: it was opened after the change
         if run.code == 0:
@@ -412,16 +414,15 @@ def killed_among_many(bench):
     place, chance, counts = Place(bench, ByValue(data)), bench.random(32), collections.Counter()
     few = [(resource.RLIMIT_NOFILE, 64)]
     command = place.command("--max-values", str(count))
-    began = time.monotonic()
     expect_exit(bench.run(command, limits=few), 0)
-    taken = time.monotonic() - began
     expect_whole(place.job, place.out)
     place.empty()
     for round_ in range(bench.rounds(8)):
         again = [*command[:1], "--resume", *command[1:]] if round_ % 2 else command
         for _ in range(chance.choice((1, 2))):
-            process = bench.start(command, limits=few)
-            time.sleep(chance.uniform(0, taken))
+            process, wanted = bench.start(command, limits=few), chance.randrange(count)
+            while process.poll() is None and sum(len(names) for _, _, names in os.walk(place.out)) <= wanted:
+                pass
             process.send_signal(signal.SIGKILL)
             finish(process)
             left = contents(place.out)
@@ -519,9 +520,10 @@ def secrets_when_killed(bench):
         if way[2] == PIPE:   # the run waits for more input
             process = site.start(words, stdin=subprocess.PIPE)
             drip(process, data[:chance.randrange(len(data))], [64 << 10], keep_open=True)
+            wait_until_idle(process, lambda: bytes_in_pipe(process.stdin.fileno()) == 0)
         else:
             process = site.start(words, limits=[(resource.RLIMIT_NOFILE, 64)])
-        time.sleep(chance.uniform(0, 0.15))
+            time.sleep(chance.uniform(0, 0.15))
         stop(process)
         with contextlib.suppress(OSError):   # the run may have ended
             site.markers.expect_none_in_process(process.pid, beside=[site.input, site.key])

@@ -17,8 +17,8 @@ import threading
 import time
 import uuid
 
-from harness import (TIMEOUT_S, contents, drip, expect_exit, finish, kill_group, main, need, need_sight, read, under_rules,
-                     wait_until, write)
+from harness import (TIMEOUT_S, bytes_in_pipe, contents, drip, expect_exit, finish, kill_group, main, need, need_sight, read,
+                     under_rules, wait_until, wait_until_idle, write)
 
 # Longer than any check waits, because TIMEOUT_S is less.
 FOREVER_S = 1000
@@ -313,7 +313,7 @@ def no_valid_xz_of_half_a_piece(bench):
     """TERM: no valid .xz file holds less than its piece"""
     xz = bench.need_tool("xz")
     place, hits = bench.place(6 << 20, "-n", 4), 0
-    for wait_s in (0.1, 0.3, 0.6):
+    for wait_s in (0, 0.3, 0.6):
         args = place.command("-j", "4", "--filter", xz + ' -9e > "$FILE.xz"')
         with family(bench, args) as run:
             wait_until(lambda: os.listdir(place.out), "no command began")
@@ -344,9 +344,10 @@ def killed_itself(bench):
 def killed_command(bench):
     """KILL of a command: the processes that it has started are ended before their input ends"""
     place = bench.place(6 << 20, "-C", 5 << 19)
-    for command in ("exec 3<&0; (%s) <&3 & sleep 0.5; kill -9 $$" % WITNESS,
-                    "exec 3<&0; (%s%s) <&3 & sleep 0.5; exit 3" % (STUBBORN, WITNESS),
-                    "exec 3<&0; setsid sh -c '%s' <&3 & sleep 0.5; touch \"$FILE.over\"; exit 0" % WITNESS):
+    begun = 'until test -e "$FILE.part"; do sleep 0.05; done; '
+    for command in ("exec 3<&0; (%s) <&3 & %skill -9 $$" % (WITNESS, begun),
+                    "exec 3<&0; (%s%s) <&3 & %sexit 3" % (STUBBORN, WITNESS, begun),
+                    "exec 3<&0; setsid sh -c '%s' <&3 & %stouch \"$FILE.over\"; exit 0" % (WITNESS, begun)):
         def end(run):
             if "exit 0" in command:
                 wait_until(lambda: any(name.endswith(".over") for name in os.listdir(place.out)), "the command does not end")
@@ -454,11 +455,15 @@ def output_that_fails(bench):
 def silent_pipe(bench):
     """A command that fails ends the run at once, even if the input is silent"""
     place = bench.place(1 << 20, "-l", 2000)
+    late = "cat > /dev/null; test $CLEAVE_PIECE != 1 || { until test -e %s; do sleep 0.05; done; exit 7; }" % place.path("go")
     for threads in ("1", "3"):
-        for fails in ("exit 7", "if test $CLEAVE_PIECE = 2; then read line; exit 7; fi; cat > /dev/null",
-                      "cat > /dev/null; test $CLEAVE_PIECE != 1 || { sleep 1; exit 7; }"):
+        for fails in ("exit 7", "if test $CLEAVE_PIECE = 2; then read line; exit 7; fi; cat > /dev/null", late):
+            place.empty()
             args = place.command("-j", threads, "--filter", fails, source="-")
             with family(bench, args, feed=place.job.data[:len(place.job.data) // 2]) as run:
+                if fails == late:
+                    wait_until_idle(run.process)
+                    write(place.path("go"), b"")
                 piece = {"exit 7": "(piece "}.get(fails, "(piece %d, byte " % (2 if "= 2" in fails else 1))
                 expect_exit(run.wait(), 1, "exited with status 7", piece)
                 run.expect_none_left()
@@ -468,7 +473,8 @@ def left_behind(bench):
     """After success: processes left behind are waited for, then ended; those that detach themselves stay"""
     place = bench.place(1 << 18, "-n", 2)
     for source, data in sources(place):
-        slow = 'exec 3<&0; (cat <&3 > "$FILE.part"; sleep 0.3; mv "$FILE.part" "$FILE") & exit 0'
+        slow = 'exec 3<&0; (cat <&3 > "$FILE.part"; while kill -0 $$ 2> /dev/null; do sleep 0.01; done; ' \
+               'mv "$FILE.part" "$FILE") & exit 0'
         began = time.monotonic()
         run = bench.run(place.command("--filter", slow, source=source), data=data)
         # After that time, the processes that are left are ended.
@@ -567,16 +573,11 @@ def what_waits_is_bounded(bench):
                 process.stdin.flush()
                 fed[0] += len(row)
 
-    def no_more(pause_s=1):
-        """Whether nothing has been read for a while. A run that reads more than it should would still be reading."""
-        before = fed[0]
-        time.sleep(pause_s)
-        return before == fed[0] > 0
-
     feeder = threading.Thread(target=feed)
     feeder.start()
     try:
-        wait_until(no_more, "it takes ever more")
+        # It waits for its commands, although there is more to read.
+        wait_until_idle(process, lambda: bytes_in_pipe(process.stdin.fileno()) > 0)
         waiting = fed[0]
         write(place.path("go"), b"")
         wait_until(lambda: not feeder.is_alive(), "it does not take the rest")

@@ -16,8 +16,8 @@ import sys
 import tempfile
 import time
 
-from harness import (Place, expect_clean, expect_exit, expect_whole, finish, main, make_input,
-                     need, need_sight, read, record_ends, snapshot, stop, wait_until, write)
+from harness import (Place, expect_clean, expect_exit, expect_whole, finish, main, make_input, need, need_sight, read,
+                     record_ends, snapshot, stop_while_reading, write)
 from index_test import each_call, judge_writer
 from nth_call_test import Subject, fail_all, small_job
 
@@ -36,25 +36,13 @@ class Compressed(Place):
         self.input = write(os.path.join(self.root, "in.csv." + name), data or FORMATS[name](job.data))
 
 
-def has_read(process, path):
-    """Whether the command has read from the file. Before that, it may not have looked at the file's size and times."""
-    status, root = os.stat(path), "/proc/%d/" % process.pid
-    with contextlib.suppress(OSError):
-        for name in os.listdir(root + "fd"):
-            found = os.stat(root + "fd/" + name)
-            if (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino):
-                return int(read(root + "fdinfo/" + name).split()[1]) > 0
-    return False
-
-
 def changing(bench, name, change, threads):
     """Starts a split, stops it while it reads, and changes its input. Returns how it ended, or None if it ended before
     that. Expects that all pieces are whole, or that nothing is left."""
     place = Compressed(bench, bench.job(8 << 20), name)
     before = snapshot(place.out)
     process = bench.start(place.command("-j", threads))
-    wait_until(lambda: process.poll() is not None or has_read(process, place.input), "it does not read its input")
-    if not stop(process):
+    if not stop_while_reading(process, place.input):
         finish(process)
         place.remove()
         return None
@@ -243,9 +231,12 @@ def killed(bench):
         before = snapshot(site.folder)
         number = (signal.SIGINT, signal.SIGKILL)[round_ // 2 % 2]
         process = bench.start(site.indexing)
-        time.sleep(chance.random() * seconds)
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
+        if round_ % 5 == 0:   # any other moment may be after the end of the run
+            stop_while_reading(process, site.input)
+        else:
+            time.sleep(chance.random() * seconds)
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
         run = finish(process)
         need(run.code in (0, -number), str(run))
         in_time += run.code != 0
@@ -267,8 +258,7 @@ def another_file(bench):
         write(site.input, GZIP)
         site.make()
         process = bench.start(site.using)
-        wait_until(lambda: process.poll() is not None or has_read(process, site.input), "it does not read its input")
-        is_stopped = stop(process)
+        is_stopped = stop_while_reading(process, site.input)
         if in_place:
             write(site.input, other)
         else:

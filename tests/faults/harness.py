@@ -403,6 +403,62 @@ def stop(process):
     return process.poll() is None
 
 
+def stop_while_reading(process, path):
+    """Stops the process once it has mapped the file or read from it. Returns False, and lets the process continue, if
+    it no longer has the file."""
+    status = os.stat(path)
+    end = time.monotonic() + TIMEOUT_S
+    while not is_reading(process, status):   # without a pause, because a run takes milliseconds
+        need(time.monotonic() < end, "it does not read its input")
+        if process.poll() is not None:
+            return False
+    if stop(process) and is_reading(process, status):
+        return True
+    process.send_signal(signal.SIGCONT)
+    return False
+
+
+def is_reading(process, status):
+    root = "/proc/%d/" % process.pid
+    with contextlib.suppress(OSError):
+        if any(line.split()[4] == b"%d" % status.st_ino for line in read(root + "maps").splitlines()):
+            return True
+        for name in os.listdir(root + "fd"):
+            with contextlib.suppress(OSError):
+                found = os.stat(root + "fd/" + name)
+                if (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino):
+                    if int(read(root + "fdinfo/" + name).split()[1]) > 0:
+                        return True
+    return False
+
+
+def wait_until_idle(process, also=lambda: True):
+    """Waits until the process waits for others, and the condition holds, or the process has ended. A process waits if
+    all of its threads sleep, and none has run since an earlier look."""
+    looks = [None]
+
+    def is_idle():
+        if process.poll() is not None:
+            return True
+        looks.append(sleeps_of(process.pid) if also() else None)
+        return looks[-1] is not None and looks[-1] == looks[-2]
+    wait_until(is_idle, "it goes on")
+
+
+def sleeps_of(pid):
+    """How often each thread of the process has been switched out, or None if one of them is not asleep."""
+    sleeps = {}
+    try:
+        for thread in os.listdir("/proc/%d/task" % pid):
+            status = read("/proc/%d/task/%s/status" % (pid, thread))
+            if b"\nState:\tS" not in status:
+                return None
+            sleeps[thread] = [line for line in status.splitlines() if b"ctxt_switches" in line]
+    except (FileNotFoundError, ProcessLookupError):   # a thread has ended meanwhile
+        return None
+    return sleeps
+
+
 def repeat_signal(process, number, pause_s=3):
     time.sleep(pause_s)
     while process.poll() is None:

@@ -6,7 +6,6 @@ use an index under the same conditions.
 """
 import concurrent.futures
 import contextlib
-import itertools
 import os
 import re
 import resource
@@ -17,7 +16,7 @@ import tempfile
 import time
 
 from harness import (Failure, expect_exit, finish, main, make_input, need, need_sight, read, record_ends, snapshot,
-                     write)
+                     stop_while_reading, write)
 from nth_call_test import CALLS, FIRST_TRIES, RUNTIME_CALLS
 
 DATA = make_input(3 << 20, seed=3)
@@ -255,12 +254,8 @@ def killed(bench):
     finish(bench.start(site.indexing))
     seconds = time.monotonic() - began
     site.remove()
-    # A signal that arrives after the end of the run tests nothing. On a busy machine many arrive late.
-    in_time = wanted = bench.rounds(60) // 10
-    for round_ in itertools.count():
-        if round_ >= bench.rounds(60) and in_time <= 0:
-            break
-        need_sight(round_ < 40 * bench.rounds(60), "only %d signals came in time" % (wanted - in_time))
+    in_time = 0
+    for round_ in range(bench.rounds(60)):
         site = Site(bench)
         if round_ % 2:
             site.make()
@@ -269,12 +264,15 @@ def killed(bench):
         command, path = ((site.indexing, site.index), (site.joining, site.joined))[round_ // 2 % 2]
         number = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[round_ % 3]
         process = bench.start(command)
-        time.sleep(chance.random() * seconds)
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
+        if round_ % 8 < 2:   # any other moment may be after the end of the run
+            stop_while_reading(process, site.input)
+        else:
+            time.sleep(chance.random() * seconds)
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
         run = finish(process)
         need(run.code in (0, -number), str(run))
-        in_time -= run.code != 0
+        in_time += run.code != 0
         after = snapshot(site.folder)
         name = os.path.basename(path)
         if number != signal.SIGKILL and run.code != 0:
@@ -290,6 +288,7 @@ def killed(bench):
         hidden = [name for name in os.listdir(site.folder) if name.startswith(".cleave-")]
         need(not hidden, "left behind: %s" % hidden)
         site.remove()
+    need_sight(in_time >= bench.rounds(60) // 10, "only %d signals came in time" % in_time)
 
 
 def at_once(bench):

@@ -20,7 +20,8 @@ import tempfile
 import threading
 import time
 
-from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, read, stop, wait_until
+from harness import (TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, read, stop_while_reading,
+                     wait_until)
 import mounts   # harness.py has put its folder on the path
 
 MIB = 1 << 20
@@ -100,33 +101,9 @@ class Run:
             need(self.words[0] in ("cat", "offsets") or self.stdout == b"", "%s: prints %r" % (self.words, self.stdout))
         return self
 
-    def stop_while_reading(self, path):
-        """Stops the command after it has opened the input and before it ends; returns False if that came too late."""
-        status = os.stat(path)
-        deadline = time.monotonic() + TIMEOUT_S
-        while not self.is_reading(status):
-            if self.process.poll() is not None:
-                return False
-            need(time.monotonic() < deadline, "%s does not open its input" % (self.words,))
-        return stop(self.process) and self.is_reading(status)
-
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
         return self.finish()
-
-    def is_reading(self, status):
-        """Whether the command has mapped the file or has read from it."""
-        root = "/proc/%d/" % self.process.pid
-        with contextlib.suppress(OSError):
-            if any(line.split()[4] == b"%d" % status.st_ino for line in read(root + "maps").splitlines()):
-                return True
-            for name in os.listdir(root + "fd"):
-                with contextlib.suppress(OSError):
-                    found = os.stat(root + "fd/" + name)
-                    if (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino):
-                        if int(read(root + "fdinfo/" + name).split()[1]) > 0:
-                            return True
-        return False
 
 
 class Tests:
@@ -145,7 +122,8 @@ class Tests:
     # Truncation at any moment.
 
     def truncated(self, words, size, is_whole):
-        """Truncates the input repeatedly while it is read. For a run that succeeds, `is_whole` checks the result."""
+        """Truncates the input repeatedly, at random moments and while the run is stopped after it began to read. For a
+        run that succeeds, `is_whole` checks the result."""
         path = self.path("in.csv")
         taken = min(self.time_untouched(words, size) for _ in range(3))
         hits = 0
@@ -153,9 +131,12 @@ class Tests:
             make_input(path, size)
             threads, length = ("1", "4")[i % 2], (4096, 0)[i // 2 % 2]
             with Run(self.cleave, self.directory, words[0], path, *words[1:], "-j", threads) as run:
-                time.sleep(self.random.uniform(0, taken))
+                if i % 3 == 2:
+                    stop_while_reading(run.process, path)
+                else:
+                    time.sleep(self.random.uniform(0, taken))
                 os.truncate(path, length)
-                run.finish()
+                run.go_on()
             if run.code == 0:
                 need(is_whole(run, read(path)), "%s: exit 0, and not whole" % (run.words,))
             else:
@@ -214,7 +195,7 @@ class Tests:
                 file = stack.enter_context(open(path, "rb")) if stdin else None
                 run = stack.enter_context(Run(self.cleave, self.directory, words[0], "-" if stdin else path,
                                               *words[1:], stdin=file, limits=limits))
-                if not run.stop_while_reading(path):
+                if not stop_while_reading(run.process, path):
                     continue
                 change(path)
                 run.go_on()

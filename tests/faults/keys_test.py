@@ -14,7 +14,8 @@ import subprocess
 import sys
 import time
 
-from harness import (bytes_in_pipe, finish, has_open, kill_group, main, need, need_sight, read, wait_until, write)
+from harness import (finish, has_open, kill_group, main, need, need_sight, read, wait_until,
+                     wait_until_read, write)
 from planted import FILE, PIPE, WORDS, Site, Table, need_code
 
 SPLIT, CAT, CHECK = ["split", "-l", "7"], ["cat"], ["check"]
@@ -81,7 +82,7 @@ def usable(bench):
         wait_for_opening(process, fifo)   # a pipe's contents are lost when the last process with it open closes it
         for part in (site.good[:10], site.good[10:]):
             os.write(writing[0], part)
-            time.sleep(0.05)
+            wait_until_read(process, writing[0])
         os.close(writing[0])
 
     for where in ("file:" + site.key, "file:" + site.path("link"), "file:" + fifo, "env:PII", "fd:%d"):
@@ -338,7 +339,7 @@ def killed_while_waiting(bench):
 
         def send(process):
             wait_for_opening(process, path)
-            wait_until(lambda: process.poll() is not None or bytes_in_pipe(writer) == 0, "it does not read the key")
+            wait_until_read(process, writer)
             need_sight(process.poll() is None, "it was over before it was seen to wait")
             process.send_signal(number)
 

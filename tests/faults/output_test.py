@@ -21,7 +21,7 @@ import time
 
 from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_clean, expect_exit, expect_whole, finish,
                      is_hidden, is_marker, kill_group, main, make_input, need, need_sight, read, record_ends, snapshot,
-                     under_rules, wait_until, wait_until_read, write)
+                     under_rules, wait_until, wait_until_idle, wait_until_read, write)
 import mounts   # harness.py has put its folder on the path
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
@@ -187,8 +187,7 @@ def leave_after(bench, command, data, size, ignored):
     if data is not None:
         drip(process, data, [65536])
     wait_until(lambda: process.poll() is not None or bytes_in_pipe(reader) >= room, "it does not say what it should")
-    if process.poll() is None:
-        time.sleep(0.05)   # so that the command is waiting to write the next event
+    wait_until_idle(process)   # it waits to write the next event
     os.close(reader)
     return finish(process)
 

@@ -128,6 +128,15 @@ class Place:
     def __exit__(self, *_):
         shutil.rmtree(self.folder)
 
+    def wait_for_tick(self, time_ns):
+        """Waits until the file system's clock has moved on, so that the next change of the input changes its times."""
+        path = os.path.join(self.folder, "tick")
+        while True:
+            with open(path, "wb") as file:
+                file.write(b"x")
+            if os.stat(path).st_mtime_ns > time_ns:
+                return
+
     def run(self, words, wait_s, is_mapped):
         """Returns the exit status, everything that was printed or left, and how long the run took. If `wait_s` is None,
         nothing writes to the input."""
@@ -141,7 +150,7 @@ class Place:
                     mapping[:] = self.before   # dirties the pages, so that a later write changes no time
                 else:
                     os.pwrite(descriptor, self.before, 0)
-                time.sleep(0.006)   # longer than a tick of the file system's clock
+                self.wait_for_tick(os.fstat(descriptor).st_mtime_ns)
                 began = time.monotonic()
                 process = subprocess.Popen([self.cleave, *words, "in.csv"], cwd=self.folder, stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

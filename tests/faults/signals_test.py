@@ -12,11 +12,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
-from harness import (Job, Place, contents, drip, expect_exit, expect_whole, finish, is_hidden, main,
-                     make_input, need, need_sight, snapshot, stop, under_rules, write)
+from harness import (Job, Place, bytes_in_pipe, contents, drip, expect_exit, expect_whole, finish, is_hidden, main,
+                     make_input, need, need_sight, snapshot, stop, under_rules, wait_until_idle, wait_until_read, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -45,8 +44,9 @@ def files_open(pid, directory):
 class Struck:
     """A run that is struck by something midway.
 
-    `way` says when: "time" at a random moment, "names" when a random number of pieces have a name or are open, "pipe"
-    when a random part of the input has been fed to the run and it waits for more.
+    `way` says when: "time" at a random moment; "names" when a random number of pieces have a name or are open, where
+    the run is stopped until it gets the signals; "pipe" when a random part of the input has been fed to the run and it
+    waits for more.
     """
 
     def __init__(self, bench, place, chance, way, *options, before=None):
@@ -57,11 +57,12 @@ class Struck:
         if way == "pipe":
             self.fed = chance.randrange(len(place.job.data))
             drip(self.process, place.job.data[:self.fed], [64 << 10], keep_open=True)
-            time.sleep(chance.uniform(0, 0.005))
+            wait_until_idle(self.process, lambda: bytes_in_pipe(self.process.stdin.fileno()) == 0)
         elif way == "names":
             wanted = chance.randrange(1, len(place.job.pieces))
             while self.process.poll() is None and len(self.begun()) < wanted:
                 pass
+            stop(self.process)
         else:
             time.sleep(chance.uniform(0, 0.03))
 
@@ -70,6 +71,7 @@ class Struck:
         self.seen = self.begun()
         for number in signals:
             self.bench.signal(self.process, number)
+        self.process.send_signal(signal.SIGCONT)
 
     def begun(self):
         """The new names and the open files."""
@@ -145,7 +147,7 @@ def pipeline_ended(bench):
         for round_ in range(bench.rounds(20)):
             process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
             drip(process, place.job.data[:len(place.job.data) // 2], [64 << 10], keep_open=True)
-            time.sleep(0.01)
+            wait_until_read(process)
             bench.signal(process, signal.SIGINT)
             run = bench.finish_signalled(process)   # closes the pipe at once
             need(run.code == -signal.SIGINT, "half of the input is taken for the whole: %s" % run)
@@ -160,9 +162,11 @@ def ended_twice(bench):
         before = snapshot(place.out)
         struck = Struck(bench, place, chance, ("names", "pipe")[round_ % 2])
         struck.send(signal.SIGTERM)
-        time.sleep(chance.uniform(0, 0.003))
+        if round_ % 4 > 1:   # otherwise the clean-up has hardly begun
+            time.sleep(chance.uniform(0, 0.003))
+        is_alive = stop(struck.process)
         struck.send(signal.SIGTERM, signal.SIGINT)
-        to_remove = struck.process.poll() is None and bool(struck.seen)   # the run is alive and has files to remove
+        to_remove = is_alive and bool(struck.seen)   # the run has files to remove
         struck.finish()
         outcome = judge_ended(struck, {signal.SIGTERM, signal.SIGINT}, before)
         counts[twice if to_remove and outcome == "in its midst" else outcome] += 1
@@ -243,18 +247,16 @@ def stopped(bench):
     place, stops = bench.place(size=1 << 19, value=8192), 0
     for round_ in range(bench.rounds(6)):
         process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
-        feeder = threading.Thread(target=drip, args=(process, place.job.data, [1 << 14, 100], 0.002))
-        feeder.start()
-        while feeder.is_alive() and process.poll() is None:
-            stops += stop(process)
+        for at in range(0, len(place.job.data), 1 << 14):   # less than the pipe takes
+            need(stop(process), "it has ended too soon")
+            stops += 1
+            os.write(process.stdin.fileno(), place.job.data[at:at + 100])
             process.send_signal(signal.SIGCONT)
-            time.sleep(0.003)
-        feeder.join()
+            os.write(process.stdin.fileno(), place.job.data[at + 100:at + (1 << 14)])
         expect_exit(finish(process), 0)
         expect_whole(place.job, place.out)
         place.empty()
     bench.note("stopped %d times" % stops)
-    need_sight(stops > 5 * bench.rounds(6), "stopped too seldom")
 
 
 # Killed.
