@@ -254,11 +254,9 @@ def test_a_file_in_use_at_a_fork_raises_in_the_child() -> None:
 
     try:
         status = 1
-        for _ in range(100):  # until the thread is in its call
+        end = time.monotonic() + 120  # a thread that is not in its call by then never will be
+        while status != 0 and time.monotonic() < end:
             status = status_of_fork(is_refused, seconds=60)
-            if status == 0:
-                break
-            time.sleep(0.05)
     finally:
         os.close(writer)
     using.join()

@@ -1,8 +1,8 @@
 // Compares Json with nlohmann's values; the text that both produce must be the same.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -72,7 +72,7 @@ TEST(Json, ReadsWhatNlohmannReads) {
     }
 }
 
-// Each of these texts would take a minute to read if every name were compared with all names before it.
+// Each of these texts would take a minute of the processor if every name were compared with all names before it.
 TEST(Json, ReadsManyMembersInLittleTime) {
     constexpr int kCount = 200'000;
     std::string different;
@@ -81,10 +81,10 @@ TEST(Json, ReadsManyMembersInLittleTime) {
         different += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + "\":" + std::to_string(i);
         equal += (i == 0 ? "{\"a\":" : ",\"a\":") + std::to_string(i);
     }
-    const auto began = std::chrono::steady_clock::now();
+    const std::clock_t began = std::clock();
     const auto json = parse_json(different + '}');
     EXPECT_EQ(parse_json(equal + '}')->text(), R"({"a":199999})");
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+    EXPECT_LT(std::clock() - began, 20 * CLOCKS_PER_SEC);
     ASSERT_TRUE(json);
     EXPECT_EQ(json->text(), different + '}');
 }

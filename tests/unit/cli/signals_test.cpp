@@ -15,7 +15,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -223,15 +222,6 @@ TEST_F(SignalsDeathTest, DoNotEndAProcessThatIsDone) {
         };
         EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
     }
-}
-
-// Whether this thread of the process is asleep in a system call.
-bool is_asleep(pid_t thread) {
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t name_end = text.rfind(") ");
-    return name_end != std::string::npos && text.substr(name_end + 2).starts_with('S');
 }
 
 // Does `work` in this thread. Once `has_begun` returns true and this thread sleeps, either sends the signal to this

@@ -1,8 +1,9 @@
 // Input and scan(): text from a pipe is read the same way as text in a file.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <thread>
 
 #include "cleave/error.h"
@@ -183,8 +184,9 @@ TEST(Input, WaitingEndsWhenCancelled) {
     const SilentPipe pipe;
     Cancellation cancellation;
     Input input = open_mapped(pipe.path(), &cancellation);
+    const auto self = static_cast<pid_t>(::syscall(SYS_gettid));  // gettid() needs glibc 2.30
     std::jthread canceller([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        while (!is_asleep(self)) std::this_thread::yield();
         cancellation.request();
     });
     EXPECT_THROW(input.read(), Cancelled);

@@ -1,6 +1,7 @@
 // Keys: where they come from, which ones are refused and what remains of them; and the tokens that they produce.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -323,9 +323,9 @@ TEST_F(Keys, OfDescriptorsAreReadToTheEndAndClosed) {
     std::array<int, 2> ends;
     ASSERT_EQ(::pipe(ends.data()), 0);
     std::thread writer([&] {
-        for (const char byte : kKey) {
+        for (const char byte : kKey) {  // each is read alone
             EXPECT_EQ(::write(ends[1], &byte, 1), 1);
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            for (int unread = 1; unread > 0;) EXPECT_EQ(::ioctl(ends[1], FIONREAD, &unread), 0);
         }
         ::close(ends[1]);
     });

@@ -189,7 +189,7 @@ TEST(ReadAheadFile, CancelledWhileItWaits) {
     const Fixture fixture(100000, 1000, 4, &cancellation);
     fixture.fake->is_stuck = true;
     const std::jthread thread([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        while (fixture.fake->reads == 0) std::this_thread::yield();
         cancellation.request();
     });
     std::vector<std::uint8_t> bytes(10);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -31,13 +32,15 @@ TEST(RequestQueue, MakesAllRequests) {
 TEST(RequestQueue, MakesAsManyAtOnceAsItMay) {
     std::atomic<unsigned> running = 0;
     std::atomic<unsigned> most = 0;
+    std::latch begun(3);
     RequestQueue queue(kNothing, 3);
     for (int i = 0; i < 30; ++i) {
-        queue.add(0, [&] {
+        queue.add(0, [&, i] {
             const unsigned now = ++running;
             for (unsigned before = most; before < now && !most.compare_exchange_weak(before, now);) {
             }
-            std::this_thread::sleep_for(2ms);
+            if (i < 3) begun.arrive_and_wait();
+            std::this_thread::sleep_for(2ms);  // one too many would have time to begin
             --running;
         });
     }
@@ -48,17 +51,19 @@ TEST(RequestQueue, MakesAsManyAtOnceAsItMay) {
 TEST(RequestQueue, LimitsBytesInMemory) {
     std::atomic<std::uint64_t> bytes = 0;
     std::atomic<std::uint64_t> most = 0;
+    std::latch begun(2);
     RequestQueue queue(kNothing, 8, 100);
-    const auto add = [&](std::uint64_t size) {
-        queue.add(size, [&, size] {
+    const auto add = [&](std::uint64_t size, bool is_of_two = false) {
+        queue.add(size, [&, size, is_of_two] {
             const std::uint64_t now = bytes += size;
             for (std::uint64_t before = most; before < now && !most.compare_exchange_weak(before, now);) {
             }
-            std::this_thread::sleep_for(1ms);
+            if (is_of_two) begun.arrive_and_wait();
+            std::this_thread::sleep_for(1ms);  // one too many would have time to begin
             bytes -= size;
         });
     };
-    for (int i = 0; i < 50; ++i) add(40);
+    for (int i = 0; i < 50; ++i) add(40, i < 2);
     queue.wait();
     EXPECT_EQ(most, 80U);
     add(1000);  // more than fits waits until nothing else is there, and is alone

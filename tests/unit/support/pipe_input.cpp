@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 #include <system_error>
 
 namespace cleave::test {
@@ -41,6 +42,14 @@ void Pipe::write_all(const std::string& text, const std::vector<std::size_t>& pa
         i += static_cast<std::size_t>(written);
     }
     ::close(write_end_);
+}
+
+bool is_asleep(pid_t thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(") ");
+    return name_end != std::string::npos && text.substr(name_end + 2).starts_with('S');
 }
 
 SilentPipe::SilentPipe() { open_pipe(ends_, 0); }

@@ -1,6 +1,8 @@
 // Input that comes through a pipe.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 #include <thread>
@@ -42,5 +44,8 @@ public:
 private:
     int ends_[2];
 };
+
+// Whether this thread of the process is asleep in a system call.
+bool is_asleep(pid_t thread);
 
 }  // namespace cleave::test
