@@ -616,4 +616,4 @@ CHECKS += [under_rules(check, 6) for check in (
     killed_itself, killed_command, malformed_or_changed)]
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, CHECKS))
+    sys.exit(main(__doc__, CHECKS, timed=[left_behind]))

@@ -653,11 +653,13 @@ def work_directory():
     return memory if usable else None
 
 
-def main(description, checks, closing=lambda bench: None):
-    """Runs the checks, prints their results and what `closing` prints; returns the exit status."""
+def main(description, checks, closing=lambda bench: None, timed=()):
+    """Runs the checks, prints their results and what `closing` prints; returns the exit status. `timed` are those that
+    depend on how long something takes."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a check's name")
+    parser.add_argument("--timed", choices=("yes", "no"), help="whether to run those that depend on a clock [both]")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="N times as long [1]")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is random [1]")
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
@@ -676,7 +678,7 @@ def main(description, checks, closing=lambda bench: None):
 
         for check in checks:
             name = check.__doc__.strip().splitlines()[0].rstrip(".")
-            if args.only in name:
+            if args.only in name and args.timed in (None, "yes" if check in timed else "no"):
                 tally.run(name, lambda check=check: tried(check), lambda: bench.notes)
         closing(bench)
     return tally.close()

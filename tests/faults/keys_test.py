@@ -406,4 +406,4 @@ def rotations(bench):
 CHECKS = [usable, files, words, pipes, changing, variables, descriptors, unopened, killed_while_waiting, rotations]
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, CHECKS))
+    sys.exit(main(__doc__, CHECKS, timed=[usable, pipes, killed_while_waiting]))

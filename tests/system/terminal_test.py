@@ -241,4 +241,4 @@ CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole,
           standard_input_is_a_terminal]
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, CHECKS))
+    sys.exit(main(__doc__, CHECKS, timed=[no_bar]))

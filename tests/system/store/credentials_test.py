@@ -435,4 +435,4 @@ CHECKS = (taken, not_asked, refused, failures, older_version, passing_faults, to
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, CHECKS, Bench))
+    sys.exit(main(__doc__, CHECKS, Bench, timed=[passing_faults, expiry, renewed_beside]))

@@ -377,4 +377,4 @@ def core_dumps(bench):
 CHECKS = (proxies, tunnels, slow_links, unreachable, secrets, core_dumps)
 
 if __name__ == "__main__":
-    sys.exit(store_test.main(__doc__, CHECKS, output_test.Bench))
+    sys.exit(store_test.main(__doc__, CHECKS, output_test.Bench, timed=[slow_links]))

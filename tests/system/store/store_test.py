@@ -365,7 +365,7 @@ def judge(one, bench):
     one(bench)
 
 
-def main(about=__doc__, checks=CHECKS, kind=Bench, more=()):
+def main(about=__doc__, checks=CHECKS, kind=Bench, more=(), timed=()):
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True)
     parser.add_argument("--module")
@@ -373,12 +373,13 @@ def main(about=__doc__, checks=CHECKS, kind=Bench, more=()):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--only", default="")
+    parser.add_argument("--timed", choices=("yes", "no"))   # only checks that depend on how long something takes
     for option in more:
         parser.add_argument(option)
     args = parser.parse_args()
     tally = Tally()
     for one in checks:
-        if args.only in one.__name__:
+        if args.only in one.__name__ and args.timed in (None, "yes" if one in timed else "no"):
             bench = kind(args)
             try:
                 tally.run(one.__doc__.splitlines()[0], lambda one=one, bench=bench: judge(one, bench))
