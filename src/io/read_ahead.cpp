@@ -42,9 +42,9 @@ bool ReadAhead::is_chunk_cached(std::uint64_t chunk) const noexcept {
 // Reads the entire chunk through one small buffer, which stays in the processor's cache. Returns false if the file has
 // become shorter or cannot be read.
 bool ReadAhead::read(std::uint64_t chunk) const noexcept {
-    constexpr std::size_t kBufferSize = std::size_t{64} << 10;
-    std::array<std::uint8_t, kBufferSize> buffer{};
-    std::array<iovec, kChunk / kBufferSize> targets{};
+    constexpr std::size_t kScratchSize = std::size_t{64} << 10;
+    std::array<std::uint8_t, kScratchSize> buffer{};
+    std::array<iovec, kChunk / kScratchSize> targets{};
     targets.fill({buffer.data(), buffer.size()});
     const ssize_t size =
         ::preadv(file_.descriptor, targets.data(), targets.size(), static_cast<off_t>(file_.offset + chunk));
