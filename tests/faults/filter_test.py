@@ -157,7 +157,7 @@ def a_signal_ends_all(bench):
                     if pipe:
                         drip(process, place.job.data[:1 << 20], [1 << 16], keep_open=True)
                     wait_until(lambda: os.path.exists(pids) and lines_of(pids), "no command began")
-                    bench.signal(process, sent)
+                    process.send_signal(sent)
                     if pipe:  # the input ends after the process, because its end would let the run succeed
                         wait_until(lambda: process.poll() is not None, "the signal does not end the run")
                     run = finish(process)
@@ -301,11 +301,11 @@ def no_end_of_half_a_piece(bench):
     for round_ in range(bench.rounds(1)):
         for i, command in enumerate(WITNESSES):
             sent = bench.ending_signals[(i + round_) % len(bench.ending_signals)]
-            run = end_midway(bench, stream, command, True, lambda run: bench.signal(run.process, sent))
+            run = end_midway(bench, stream, command, True, lambda run: run.process.send_signal(sent))
             need(run.code == -sent, "%s of signal %d" % (run, sent))
         for sent in bench.ending_signals:
             for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
-                run = end_midway(bench, place, command, False, lambda run: bench.signal(run.process, sent))
+                run = end_midway(bench, place, command, False, lambda run: run.process.send_signal(sent))
                 need(run.code == -sent, "%s of signal %d" % (run, sent))
 
 
@@ -318,7 +318,7 @@ def no_valid_xz_of_half_a_piece(bench):
         with family(bench, args) as run:
             wait_until(lambda: os.listdir(place.out), "no command began")
             time.sleep(wait_s)
-            bench.signal(run.process, signal.SIGTERM)
+            run.process.send_signal(signal.SIGTERM)
             ended = run.wait()
             run.expect_none_left()
         need(ended.code in (0, -signal.SIGTERM), "%s" % ended)
@@ -351,7 +351,7 @@ def killed_command(bench):
         def end(run):
             if "exit 0" in command:
                 wait_until(lambda: any(name.endswith(".over") for name in os.listdir(place.out)), "the command does not end")
-                bench.signal(run.process, signal.SIGTERM)
+                run.process.send_signal(signal.SIGTERM)
         run = end_midway(bench, place, "if test $CLEAVE_PIECE = 2; then %s; else %s; fi" % (command, WITNESS), True, end)
         if "exit 0" not in command:
             expect_exit(run, 1, "was ended by signal 9" if "kill" in command else "exited with status 3", "(piece 2, byte ")
@@ -390,7 +390,7 @@ def closed_early(bench):
                     STUBBORN + "touch \"$FILE.now\"; exec < /dev/null; sleep %d; sleep %d" % (FOREVER_S, FOREVER_S)):
         for sent in (signal.SIGTERM, signal.SIGKILL):
             for from_pipe in (False, True):
-                end_midway(bench, place, command, from_pipe, lambda run: bench.signal(run.process, sent))
+                end_midway(bench, place, command, from_pipe, lambda run: run.process.send_signal(sent))
 
 
 def on_a_terminal(bench):

@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -459,13 +458,6 @@ def sleeps_of(pid):
     return sleeps
 
 
-def repeat_signal(process, number, pause_s=3):
-    time.sleep(pause_s)
-    while process.poll() is None:
-        process.send_signal(number)
-        time.sleep(pause_s)
-
-
 def drip(process, data, sizes, pause_s=0.0, keep_open=False):
     """Writes the data to the process in parts of those sizes, cyclically, until the process stops reading."""
     at = turn = 0
@@ -528,8 +520,7 @@ class Bench:
         # Signals that end the command. The thread sanitizer treats SIGPIPE as caused by the current thread, calls the
         # handler at once, even in the middle of its own code, and crashes.
         self.ending_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        self.thread_sanitized = b"__tsan_init" in binary
-        if not self.thread_sanitized:
+        if b"__tsan_init" not in binary:
             self.ending_signals += (signal.SIGPIPE,)
         self.jobs, self.libraries, self.notes = {}, {}, []
         self.kind, self.divisor = Job, 1   # the kind of splits, and what the sizes of their inputs are divided by
@@ -584,22 +575,6 @@ class Bench:
         return subprocess.Popen([*wrap, self.cleave, *args], env=env or self.environment(), stdin=stdin, stdout=stdout,
                                 stderr=stderr, start_new_session=True,
                                 preexec_fn=prepare if limits or before else None, **more)
-
-    def signal(self, process, number):
-        """Sends a signal that ends the command. The thread sanitizer's runtime loses one in several hundred signals
-        that arrive while a thread forks: the handler is not called, and nothing is pending. With that runtime the
-        signal is therefore repeated until it works."""
-        process.send_signal(number)
-        if self.thread_sanitized:
-            threading.Thread(target=repeat_signal, args=(process, number), daemon=True).start()
-
-    def finish_signalled(self, process):
-        """Waits for the end after signal(). With the thread sanitizer the pipe of the input stays open meanwhile,
-        because a run that has not received the signal yet would mistake a closed pipe for the end of its input."""
-        if self.thread_sanitized:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(TIMEOUT_S)
-        return finish(process)
 
     def run(self, args, *, timeout=TIMEOUT_S, data=None, **more):
         """Runs the command to its end, with `data` in a pipe if it is given."""

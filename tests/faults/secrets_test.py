@@ -407,7 +407,7 @@ def ended(bench):
         before = snapshot(site.out)
         with midway(site, way, data, extras) as process:
             time.sleep(chance.uniform(0, 0.03))
-            bench.signal(process, sent)
+            process.send_signal(sent)
             process.rest = b""
             process.wait(TIMEOUT_S)
             run = end(site, process)

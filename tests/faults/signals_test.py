@@ -70,7 +70,7 @@ class Struck:
         """Sends the signals. Whether they arrived midway is not known until later; see in_midst()."""
         self.seen = self.begun()
         for number in signals:
-            self.bench.signal(self.process, number)
+            self.process.send_signal(number)
         self.process.send_signal(signal.SIGCONT)
 
     def begun(self):
@@ -81,7 +81,7 @@ class Struck:
         """Feeds the run what remains of the input if `rest` is set, and waits for its end."""
         if rest and self.process.stdin is not None:
             drip(self.process, self.place.job.data[self.fed:], [64 << 10])
-        self.run = self.bench.finish_signalled(self.process)
+        self.run = finish(self.process)
         return self.run
 
     def in_midst(self):
@@ -148,8 +148,8 @@ def pipeline_ended(bench):
             process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
             drip(process, place.job.data[:len(place.job.data) // 2], [64 << 10], keep_open=True)
             wait_until_read(process)
-            bench.signal(process, signal.SIGINT)
-            run = bench.finish_signalled(process)   # closes the pipe at once
+            process.send_signal(signal.SIGINT)
+            run = finish(process)   # closes the pipe at once
             need(run.code == -signal.SIGINT, "half of the input is taken for the whole: %s" % run)
             need(os.listdir(place.out) == [], "something is left")
 

@@ -1,5 +1,5 @@
 // Signals that end a run, raised within the process: what a guard does with them, that they end every wait, and that a
-// job leaves nothing behind. No signal comes from another process, because the thread sanitizer may lose such a signal.
+// job leaves nothing behind.
 #include "cli/signals.h"
 
 #include <fcntl.h>

@@ -7,10 +7,6 @@ namespace cleave::test {
 
 // Forks, calls `work` in the child, and returns what `work` returned, 0 to 255. A child that hangs is killed after a
 // minute; then the result is -1.
-//
-// In builds with a sanitizer, waits until every other thread of this process sleeps. The allocator of the address
-// sanitizer of clang 14 stays locked in a child if another thread was allocating at the moment of the fork; the C
-// library's allocator does not.
 int exit_status_of(const std::function<int()>& work);
 
 }  // namespace cleave::test
