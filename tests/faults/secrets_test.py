@@ -537,7 +537,10 @@ def input_changed(bench):
             end(site, process)
         lengths[way[0]] = time.monotonic() - began
         site.empty()
-    for round_ in range(bench.rounds(30)):
+    rounds = bench.rounds(30)
+    for round_ in range(10 * rounds):
+        if round_ >= rounds and counts[4] > 0:
+            break
         way = ways[round_ % 4]
         extras = ["--resume"] if way[1][0] == "split" and round_ % 3 == 0 else []
         before = snapshot(site.out)
