@@ -25,7 +25,7 @@ struct VerbRow {
 };
 
 // Indexed by Verb. Holds characters rather than pointers, because pointers would be relocated in every run.
-constexpr std::array<VerbRow, kVerbCount> kRows = {{
+constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
     {"split HOW [options] [FILE|-]",
      "cut a file into pieces",
      "pieces records max-bytes by header no-header output mkdir force compress select redact resume quiet",
@@ -95,7 +95,7 @@ constexpr std::array<VerbRow, kVerbCount> kRows = {{
      {"info", "info --calibrate                       measure the GPU"}},
 }};
 
-const VerbRow& row_of(Verb verb) { return kRows.at(static_cast<std::size_t>(verb)); }
+const VerbRow& row_of(Verb verb) { return kVerbRows.at(static_cast<std::size_t>(verb)); }
 
 std::string option_spelling(const OptionRow& row) {
     std::string text = row.letter == 0 ? "    " : formatted("-{}, ", row.letter);

@@ -35,9 +35,9 @@ constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kReadAccess = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 // --force renames a link that it replaces, which requires the right to create links.
-constexpr std::uint64_t kWriteAccess = kReadAccess | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
-                                 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                                 LANDLOCK_ACCESS_FS_REMOVE_DIR;
+constexpr std::uint64_t kWriteAccess = kReadAccess | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                       LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SYM |
+                                       LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
 std::string failure(const char* what) { return std::string(what) + ": " + std::generic_category().message(errno); }
 

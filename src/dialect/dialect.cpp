@@ -1,5 +1,5 @@
-#include "base/text_bytes.h"
 #include "cleave/dialect.h"
+#include "base/text_bytes.h"
 
 #include <algorithm>
 #include <array>

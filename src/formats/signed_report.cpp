@@ -81,8 +81,9 @@ ReportedFile file_of(const Json& json, bool is_piece) {
     // Other spellings of a name would let one file be listed twice.
     const bool is_known = *name == kStandardStream ? is_piece : path_beneath("", *name) == *name;
     if (!is_known) refuse_report("a file is not beneath the folder of the report");
-    return {
-        *name, {size_of(json), hash_of(json, "sha256")}, is_piece ? member_of_report(json, "records").natural() : std::nullopt};
+    return {*name,
+            {size_of(json), hash_of(json, "sha256")},
+            is_piece ? member_of_report(json, "records").natural() : std::nullopt};
 }
 
 }  // namespace

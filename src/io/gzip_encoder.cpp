@@ -338,7 +338,7 @@ private:
     std::optional<Helpers::Worker> worker_;
     const Stop stop_;
     Deflater deflater_;
-    Buffer output_;               // bytes of the member that have yet to be passed on
+    Buffer output_;              // bytes of the member that have yet to be passed on
     uLong member_checksum_ = 0;  // of the blocks taken so far
     std::uint64_t member_size_ = 0;
     std::deque<Waiting> waiting_;
@@ -346,9 +346,9 @@ private:
     // The current block.
     std::size_t size_ = 0;
     Buffer dictionary_;
-    Buffer tail_;                  // the end of the block, which is the dictionary of the next block
+    Buffer tail_;                 // the end of the block, which is the dictionary of the next block
     bool is_for_helper_ = false;  // if so, its bytes are collected
-    Buffer collected_;             // preceded by the dictionary
+    Buffer collected_;            // preceded by the dictionary
     bool is_direct_ = true;       // no earlier block is waiting
     uLong checksum_ = 0;          // unused if the block is for a helper
 };

@@ -24,7 +24,7 @@ struct FirstRange {
 // Finds the first record that is not empty, or the first record if all are empty. Returns nothing if that record does
 // not end within `bytes`, which are the beginning of the input or, if `is_all` is set, the complete input.
 std::optional<FirstRange> first_record(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
-                                        const HeaderFinder& finder, bool is_all) {
+                                       const HeaderFinder& finder, bool is_all) {
     Walker walker(dialect, kernel_by_name("scalar"), lead);
     const std::uint64_t content = finder.is_found() ? finder.content() : lead.is_preamble ? lead.size : 0;
     std::uint64_t begin = 0;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::array<std::uint8_t, 3> kMark = {0xEF, 0xBB, 0xBF};  // the byte order mark
 
-
 }  // namespace
 
 RangeState empty_state(State state) {

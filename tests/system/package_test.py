@@ -95,7 +95,7 @@ def check_control(packages):
     version = field(packages["cleave"], "Version")
     same = r"libcleave1 \(= %s\), " % re.escape(version) if "libcleave1" in packages else ""
     wanted = {"cleave": ("utils", r"libc6 \(>= [0-9.]+\)"), "libcleave-dev": ("libdevel", same + "libc6-dev, .*"),
-              "libcleave1": ("libs", r"libc6 \(>= [0-9.]+\), .*\bzlib1g\b.*")}
+              "libcleave1": ("libs", r".*\blibc6 \(>= [0-9.]+\), .*\bzlib1g\b.*")}
     for name, package in packages.items():
         section, depends = wanted[name]
         architecture = field(package, "Architecture")
