@@ -56,8 +56,8 @@ void Sample::draw_few(std::size_t count) {
     while (few_.size() < count) {
         while (few_.size() < count) few_.push_back(random_below(population_));
         std::ranges::sort(few_);
-        // NOLINTNEXTLINE(modernize-use-ranges): clang 14 cannot compile libstdc++'s version
-        few_.erase(std::unique(few_.begin(), few_.end()), few_.end());
+        const auto repeated = std::ranges::unique(few_);
+        few_.erase(repeated.begin(), repeated.end());
     }
 }
 

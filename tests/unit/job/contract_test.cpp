@@ -264,8 +264,7 @@ TEST(Contract, AFaultyPolicyIsRefused) {
     Input input = Input::open(pipe.path());
     Watcher watcher;
     NullSink sink;
-    for (const auto& [part, faulty] : faulty_policies()) {
-        const Policy& policy = faulty;  // clang 14 cannot capture a structured binding
+    for (const auto& [part, policy] : faulty_policies()) {
         SCOPED_TRACE(part);
         expect_refused(part, [&] { plan_pieces(index, policy, [](const Piece&) { FAIL() << "a piece"; }); });
         expect_refused(part, [&] { (void)cut_stream(input, {}, {}, policy, sink); });
