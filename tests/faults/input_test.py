@@ -64,9 +64,10 @@ class Run:
         if words[0] == "split":
             words += ("-o", self.out + "/{i:5}")
         self.words = words
+        # A process that is stopped while it looks for leaks never ends: its tracer waits in a loop.
         self.process = subprocess.Popen(
             [cleave, *words], stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
             preexec_fn=(lambda: [resource.setrlimit(*limit) for limit in limits]) if limits else None)
 
     def __enter__(self):

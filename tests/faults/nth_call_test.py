@@ -232,7 +232,8 @@ def fail_each(bench, subject, call, error, outcomes, failures):
                     break
                 continue
             failed += 1
-            outcomes[call][subject.judge(call, place, before, run)] += 1
+            in_leak_check = bench.sanitized and "LeakSanitizer has encountered a fatal error" in run.message
+            outcomes[call]["loader" if in_leak_check else subject.judge(call, place, before, run)] += 1
         except Failure as failure:
             failed = nth
             outcomes[call]["FAIL"] += 1
