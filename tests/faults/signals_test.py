@@ -15,7 +15,8 @@ import sys
 import time
 
 from harness import (Job, Place, bytes_in_pipe, contents, drip, expect_exit, expect_whole, finish, is_hidden, main,
-                     make_input, need, need_sight, snapshot, stop, under_rules, wait_until_idle, wait_until_read, write)
+                     make_input, need, need_sight, snapshot, stop, under_rules, wait_until, wait_until_idle,
+                     wait_until_read, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -247,12 +248,15 @@ def stopped(bench):
     place, stops = bench.place(size=1 << 19, value=8192), 0
     for round_ in range(bench.rounds(6)):
         process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
-        for at in range(0, len(place.job.data), 1 << 14):   # less than the pipe takes
+        pipe = process.stdin.fileno()
+        for at in range(0, len(place.job.data), 1 << 14):
+            # The pipe must take the next bytes while nobody reads.
+            wait_until(lambda: bytes_in_pipe(pipe) <= 1 << 14 or process.poll() is not None, "it does not read")
             need(stop(process), "it has ended too soon")
             stops += 1
-            os.write(process.stdin.fileno(), place.job.data[at:at + 100])
+            os.write(pipe, place.job.data[at:at + 100])
             process.send_signal(signal.SIGCONT)
-            os.write(process.stdin.fileno(), place.job.data[at + 100:at + (1 << 14)])
+            os.write(pipe, place.job.data[at + 100:at + (1 << 14)])
         expect_exit(finish(process), 0)
         expect_whole(place.job, place.out)
         place.empty()
