@@ -8,8 +8,7 @@
 #include <atomic>
 #include <latch>
 
-namespace cleave {
-namespace helpers_test {
+namespace cleave::helpers_test {
 
 TEST(Helpers, NoneRunsBesideAsManyWorkers) {
     Helpers helpers(2);
@@ -67,5 +66,4 @@ TEST(Helpers, WhatRunsIsWaitedForAtTheEnd) {
     EXPECT_EQ(ended, 3U);
 }
 
-}  // namespace helpers_test
-}  // namespace cleave
+}  // namespace cleave::helpers_test

@@ -9,8 +9,7 @@
 
 #include "base/json.h"
 
-namespace cleave {
-namespace json_test {
+namespace cleave::json_test {
 
 using nlohmann::ordered_json;
 
@@ -103,5 +102,4 @@ TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {
     EXPECT_FALSE(parse_json(deep.substr(0, 65) + std::string(65, ']')));
 }
 
-}  // namespace json_test
-}  // namespace cleave
+}  // namespace cleave::json_test

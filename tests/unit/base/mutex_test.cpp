@@ -7,8 +7,7 @@
 #include <stop_token>
 #include <thread>
 
-namespace cleave {
-namespace mutex_test {
+namespace cleave::mutex_test {
 
 using namespace std::chrono_literals;
 
@@ -78,5 +77,4 @@ TEST(StoppableConditionVariable, AStopEndsASleep) {
     sleeping.join();
 }
 
-}  // namespace mutex_test
-}  // namespace cleave
+}  // namespace cleave::mutex_test

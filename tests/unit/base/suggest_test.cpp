@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cleave {
-namespace suggest_test {
+namespace cleave::suggest_test {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
     const std::string* const found = nearest_name(word, names);
@@ -38,5 +37,4 @@ TEST(NearestName, IsNoneOfTwoThatAreEquallyNear) {
     EXPECT_EQ(nearest("abdc", {"abcd", "abdc"}), "abdc");
 }
 
-}  // namespace suggest_test
-}  // namespace cleave
+}  // namespace cleave::suggest_test

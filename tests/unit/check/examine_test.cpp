@@ -13,8 +13,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace examine_test {
+namespace cleave::test::examine_test {
 
 constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 
@@ -323,5 +322,4 @@ TEST(Excerpt, EndsWithTheLine) {
     EXPECT_EQ(excerpt_at("", 0), (Excerpt{"", 0, false, false}));
 }
 
-}  // namespace examine_test
-}  // namespace cleave::test
+}  // namespace cleave::test::examine_test

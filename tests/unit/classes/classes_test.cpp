@@ -19,8 +19,7 @@
 #include "cleave/memory.h"
 #include "stage/class_digester.h"
 
-namespace cleave::test {
-namespace classes_test {
+namespace cleave::test::classes_test {
 
 using Numbers = std::initializer_list<std::uint64_t>;
 
@@ -190,5 +189,4 @@ TEST_P(Counts, RefusesTooFewRecords) {
     EXPECT_EQ(kept(entries, 4), digests_of({}));
 }
 
-}  // namespace classes_test
-}  // namespace cleave::test
+}  // namespace cleave::test::classes_test

@@ -23,8 +23,7 @@
 #include "reference.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace column_stream_test {
+namespace cleave::test::column_stream_test {
 
 using Row = std::vector<std::optional<std::string>>;
 using Rows = std::vector<Row>;
@@ -671,5 +670,4 @@ TEST(ExportedStream, HandsOnBatchesAndErrors) {
     EXPECT_EQ(out.release, nullptr);
 }
 
-}  // namespace column_stream_test
-}  // namespace cleave::test
+}  // namespace cleave::test::column_stream_test

@@ -16,8 +16,7 @@
 #include "records/exact_batches.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace columns_test {
+namespace cleave::test::columns_test {
 
 // nullopt is null.
 using Values = std::vector<std::optional<std::string>>;
@@ -400,5 +399,4 @@ TEST(Arrow, RefusesTextThatIsNotUtf8AndLeavesTheStructsAlone) {
     EXPECT_EQ(exported.array.release, nullptr);
 }
 
-}  // namespace columns_test
-}  // namespace cleave::test
+}  // namespace cleave::test::columns_test

@@ -11,8 +11,7 @@
 #include "forked.h"
 #include "inputs.h"
 
-namespace cleave::test {
-namespace fork_test {
+namespace cleave::test::fork_test {
 
 std::size_t count_records(ColumnStream& stream) {
     std::size_t records = 0;
@@ -63,5 +62,4 @@ TEST_F(Fork, OfAStreamThatWasNotBegunIsAStream) {
     EXPECT_EQ(count_records(*stream_), kRecords);
 }
 
-}  // namespace fork_test
-}  // namespace cleave::test
+}  // namespace cleave::test::fork_test

@@ -9,8 +9,7 @@
 #include "inputs.h"
 #include "reference.h"
 
-namespace cleave::test {
-namespace dialect_test {
+namespace cleave::test::dialect_test {
 
 SniffedDialect sniff(std::string_view text, std::string_view name = "in.csv", const DialectOptions& wanted = {}) {
     return settle_dialect(wanted, bytes_of(text), name);
@@ -520,5 +519,4 @@ TEST(FieldValues, FollowTheDialect) {
     EXPECT_EQ(values("\"a;b\"\r", dialect), (Values{"\"a", "b\""}));
 }
 
-}  // namespace dialect_test
-}  // namespace cleave::test
+}  // namespace cleave::test::dialect_test

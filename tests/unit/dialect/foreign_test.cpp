@@ -12,8 +12,7 @@
 #include "inputs.h"
 #include "pipe_input.h"
 
-namespace cleave::test {
-namespace foreign_test {
+namespace cleave::test::foreign_test {
 
 using namespace std::string_literals;
 
@@ -201,5 +200,4 @@ TEST(ForeignInput, IsRefusedByWhateverReadsIt) {
     });
 }
 
-}  // namespace foreign_test
-}  // namespace cleave::test
+}  // namespace cleave::test::foreign_test

@@ -13,8 +13,7 @@
 #include "kernels_under_test.h"
 #include "scan/carry.h"
 
-namespace cleave::test {
-namespace fields_test {
+namespace cleave::test::fields_test {
 
 using namespace std::string_literals;
 
@@ -242,5 +241,4 @@ TEST_P(FieldsTest, EndWhereTheTerminatorBegins) {
     }
 }
 
-}  // namespace fields_test
-}  // namespace cleave::test
+}  // namespace cleave::test::fields_test

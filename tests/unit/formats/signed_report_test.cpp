@@ -10,8 +10,7 @@
 #include "cleave/error.h"
 #include "inputs.h"
 
-namespace cleave::test {
-namespace signed_report_test {
+namespace cleave::test::signed_report_test {
 
 const std::string kSecret = "0123456789abcdef0123456789abcdef";
 const std::string kSha256(64, 'a');
@@ -96,5 +95,4 @@ TEST(SignedReport, NamesFilesBeneathItsFolder) {
     }
 }
 
-}  // namespace signed_report_test
-}  // namespace cleave::test
+}  // namespace cleave::test::signed_report_test

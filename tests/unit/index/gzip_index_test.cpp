@@ -21,8 +21,7 @@
 #include "reference.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace gzip_index_test {
+namespace cleave::test::gzip_index_test {
 
 constexpr std::size_t kMostWindow = 32768;
 
@@ -501,5 +500,4 @@ TEST(GzipIndexFormat, NonsenseIsRefused) {
                    "a member longer than the text");
 }
 
-}  // namespace gzip_index_test
-}  // namespace cleave::test
+}  // namespace cleave::test::gzip_index_test

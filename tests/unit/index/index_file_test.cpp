@@ -21,8 +21,7 @@
 #include "scan/first_starts.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace index_file_test {
+namespace cleave::test::index_file_test {
 
 namespace fs = std::filesystem;
 
@@ -581,5 +580,4 @@ TEST_F(IndexFileTest, GivesTheSamePlans) {
     }
 }
 
-}  // namespace index_file_test
-}  // namespace cleave::test
+}  // namespace cleave::test::index_file_test

@@ -13,8 +13,7 @@
 #include "inflate/gzip_reader.h"
 #include "inputs.h"
 
-namespace cleave::test {
-namespace chunk_test {
+namespace cleave::test::chunk_test {
 
 constexpr std::size_t kChunk = 5000;
 constexpr std::size_t kOverlap = 40'000;
@@ -107,5 +106,4 @@ TEST(ChunkTest, AReferenceBeforeTheMemberIsRefused) {
     EXPECT_FALSE(SymbolTable(bytes_of(window).subspan(1)).resolve(symbols, into));
 }
 
-}  // namespace chunk_test
-}  // namespace cleave::test
+}  // namespace cleave::test::chunk_test

@@ -16,8 +16,7 @@
 #include "gzip_reference.h"
 #include "inputs.h"
 
-namespace cleave::test {
-namespace gzip_reader_test {
+namespace cleave::test::gzip_reader_test {
 
 constexpr std::size_t kMostText = 200'000;
 
@@ -146,5 +145,4 @@ TEST(GzipReaderTest, PlacesLeadToTheRest) {
     }
 }
 
-}  // namespace gzip_reader_test
-}  // namespace cleave::test
+}  // namespace cleave::test::gzip_reader_test

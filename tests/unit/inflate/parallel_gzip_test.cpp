@@ -12,8 +12,7 @@
 #include "gzip_reference.h"
 #include "inputs.h"
 
-namespace cleave::test {
-namespace parallel_gzip_test {
+namespace cleave::test::parallel_gzip_test {
 
 GzipWay some_way(Random& random) {
     constexpr std::array<std::size_t, 6> kChunks = {1024, 2000, 5000, 20'000, 65'536, 0};
@@ -48,5 +47,4 @@ TEST(ParallelGzipTest, PlacesDoNotDependOnThreads) {
     }
 }
 
-}  // namespace parallel_gzip_test
-}  // namespace cleave::test
+}  // namespace cleave::test::parallel_gzip_test

@@ -11,8 +11,7 @@
 
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace beneath_test {
+namespace cleave::test::beneath_test {
 
 namespace fs = std::filesystem;
 
@@ -95,5 +94,4 @@ TEST_P(Beneath, NeverLeavesTheFolder) {
 
 INSTANTIATE_TEST_SUITE_P(Each, Beneath, testing::Values(&open_beneath, &open_part_by_part));
 
-}  // namespace beneath_test
-}  // namespace cleave::test
+}  // namespace cleave::test::beneath_test

@@ -18,8 +18,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace blob_test {
+namespace cleave::test::blob_test {
 
 namespace fs = std::filesystem;
 
@@ -198,5 +197,4 @@ TEST_F(ReadFileTest, SnapshotsAndStreamsCanBeReadSoToo) {
     EXPECT_EQ(input.consumed(), 6U);
 }
 
-}  // namespace blob_test
-}  // namespace cleave::test
+}  // namespace cleave::test::blob_test

@@ -23,8 +23,7 @@
 #include "mapped_input.h"
 #include "pipe_input.h"
 
-namespace cleave::test {
-namespace changed_input_test {
+namespace cleave::test::changed_input_test {
 
 namespace fs = std::filesystem;
 
@@ -416,5 +415,4 @@ TEST(ChangedBytesTest, LocatingAndPlanningComeToAnEnd) {
     }
 }
 
-}  // namespace changed_input_test
-}  // namespace cleave::test
+}  // namespace cleave::test::changed_input_test

@@ -18,8 +18,7 @@
 #include "io/decoder.h"
 #include "io/encoder.h"
 
-namespace cleave {
-namespace codec_test {
+namespace cleave::codec_test {
 
 using test::decoded_in_order;
 
@@ -278,5 +277,4 @@ TEST(Codec, TextIsNotCompressed) {
     }
 }
 
-}  // namespace codec_test
-}  // namespace cleave
+}  // namespace cleave::codec_test

@@ -18,8 +18,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace decoder_test {
+namespace cleave::test::decoder_test {
 
 using namespace std::string_literals;
 
@@ -305,5 +304,4 @@ TEST(DecoderMagic, TextIsNotCompressed) {
         EXPECT_EQ(compression_of(bytes_of(text)), Compression::kNone) << text;
 }
 
-}  // namespace decoder_test
-}  // namespace cleave::test
+}  // namespace cleave::test::decoder_test

@@ -14,8 +14,7 @@
 #include "gzipped.h"
 #include "pipe_input.h"
 
-namespace cleave::test {
-namespace input_hash_test {
+namespace cleave::test::input_hash_test {
 
 class InputHashTest : public ChangedInputTest {
 protected:
@@ -124,5 +123,4 @@ TEST_F(InputHashTest, ACancelledHashEnds) {
     EXPECT_THROW(hash.finish(), Cancelled);
 }
 
-}  // namespace input_hash_test
-}  // namespace cleave::test
+}  // namespace cleave::test::input_hash_test

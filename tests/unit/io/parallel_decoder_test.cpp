@@ -19,8 +19,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace parallel_decoder_test {
+namespace cleave::test::parallel_decoder_test {
 
 constexpr std::size_t kInOrder = std::size_t{64} << 10;  // the room for what is decoded in order
 
@@ -404,5 +403,4 @@ TEST(DecodedInput, OfManyPartsIsReadBySeveralThreads) {
     }
 }
 
-}  // namespace parallel_decoder_test
-}  // namespace cleave::test
+}  // namespace cleave::test::parallel_decoder_test

@@ -23,8 +23,7 @@
 #include "io/page_cache.h"
 #include "temporary_directory.h"
 
-namespace cleave {
-namespace read_ahead_test {
+namespace cleave::read_ahead_test {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
@@ -208,5 +207,4 @@ TEST(ReadAhead, BytesOfNoFileAreNotWaitedFor) {
     ReadAhead(MemoryBlob({}), 0, 0).wait_for(0);
 }
 
-}  // namespace read_ahead_test
-}  // namespace cleave
+}  // namespace cleave::read_ahead_test

@@ -15,8 +15,7 @@
 #include "cleave/output.h"
 #include "temporary_directory.h"
 
-namespace cleave {
-namespace run_marker_test {
+namespace cleave::run_marker_test {
 
 namespace fs = std::filesystem;
 using test::TemporaryDirectory;
@@ -272,5 +271,4 @@ TEST_F(RunMarkerTest, OthersAreClearedUnlessTheyLive) {
                 files.contains(".cleave-notes"));
 }
 
-}  // namespace run_marker_test
-}  // namespace cleave
+}  // namespace cleave::run_marker_test

@@ -11,8 +11,7 @@
 
 #include "inputs.h"
 
-namespace cleave::test {
-namespace scatter_test {
+namespace cleave::test::scatter_test {
 
 constexpr std::size_t kBuffer = 4096;  // the smallest possible
 
@@ -101,5 +100,4 @@ TEST(Scatter, BuffersTakeUpTheMemoryThatIsGiven) {
     }
 }
 
-}  // namespace scatter_test
-}  // namespace cleave::test
+}  // namespace cleave::test::scatter_test

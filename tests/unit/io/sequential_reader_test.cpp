@@ -13,8 +13,7 @@
 #include "inputs.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace sequential_reader_test {
+namespace cleave::test::sequential_reader_test {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
@@ -81,5 +80,4 @@ TEST_F(SequentialReaderTest, EndsWhenItIsCancelledOrLeft) {
     EXPECT_THROW(reader.read(), Cancelled);
 }
 
-}  // namespace sequential_reader_test
-}  // namespace cleave::test
+}  // namespace cleave::test::sequential_reader_test

@@ -12,8 +12,7 @@
 #include "mapped_input.h"
 #include "pipe_input.h"
 
-namespace cleave::test {
-namespace snapshot_test {
+namespace cleave::test::snapshot_test {
 
 namespace fs = std::filesystem;
 
@@ -87,5 +86,4 @@ TEST_F(SnapshotTest, WhatHasNoSizeOrIsCompressedHasNoSnapshot) {
     refused("it is compressed", write("\x1f\x8b\x08 and so on"));
 }
 
-}  // namespace snapshot_test
-}  // namespace cleave::test
+}  // namespace cleave::test::snapshot_test

@@ -11,8 +11,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace utf16_decoder_test {
+namespace cleave::test::utf16_decoder_test {
 
 std::string encoded(const std::u16string& text, Encoding encoding) {
     std::string bytes;
@@ -180,5 +179,4 @@ TEST(EncodedInput, IsAStreamOfUtf8) {
     EXPECT_EQ(plain.encoding(), Encoding::kBytes);
 }
 
-}  // namespace utf16_decoder_test
-}  // namespace cleave::test
+}  // namespace cleave::test::utf16_decoder_test

@@ -16,8 +16,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace zip_decoder_test {
+namespace cleave::test::zip_decoder_test {
 
 using namespace std::string_literals;
 
@@ -338,5 +337,4 @@ TEST(ZipMagic, OfficeDocumentsAreNotMeant) {
     EXPECT_EQ(compression_of(bytes_of("PK,a\n1,2\n"s)), Compression::kNone);
 }
 
-}  // namespace zip_decoder_test
-}  // namespace cleave::test
+}  // namespace cleave::test::zip_decoder_test

@@ -31,8 +31,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace contract_test {
+namespace cleave::test::contract_test {
 
 // Runs `call`, which must refuse its arguments with a message that contains `part`.
 template <class Call>
@@ -638,5 +637,4 @@ TEST_F(JobContract, AStreamThatWasReadIsRefused) {
     expect_job_refused("after read()");
 }
 
-}  // namespace contract_test
-}  // namespace cleave::test
+}  // namespace cleave::test::contract_test

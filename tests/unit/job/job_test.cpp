@@ -23,8 +23,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace job_test {
+namespace cleave::test::job_test {
 
 const std::string kText = "h\na\n\"b\nb\"\nc\n";
 
@@ -369,5 +368,4 @@ TEST(ByValueJob, WhatATemporaryFileLosesIsAnErrorOfTheDisk) {
     }
 }
 
-}  // namespace job_test
-}  // namespace cleave::test
+}  // namespace cleave::test::job_test

@@ -15,8 +15,7 @@
 #include "json/json_path.h"
 #include "json/json_string.h"
 
-namespace cleave::test {
-namespace json_scan_test {
+namespace cleave::test::json_scan_test {
 
 using nlohmann::json;
 
@@ -308,5 +307,4 @@ TEST(JsonPath, TakesTheLastOfSeveralValues) {
     EXPECT_EQ(found_at(path, R"({"a":{"b":1}},)"), "fault: more text follows the value");
 }
 
-}  // namespace json_scan_test
-}  // namespace cleave::test
+}  // namespace cleave::test::json_scan_test

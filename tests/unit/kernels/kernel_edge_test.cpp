@@ -6,8 +6,7 @@
 #include "inputs.h"
 #include "kernel_check.h"
 
-namespace cleave::test {
-namespace kernel_edge_test {
+namespace cleave::test::kernel_edge_test {
 
 class KernelEdgeTest : public testing::TestWithParam<const Kernel*> {
 protected:
@@ -113,5 +112,4 @@ TEST_P(KernelEdgeTest, RolesOfUnusualBytes) {
     }
 }
 
-}  // namespace kernel_edge_test
-}  // namespace cleave::test
+}  // namespace cleave::test::kernel_edge_test

@@ -9,8 +9,7 @@
 #include "kernel_check.h"
 #include "kernels/markup.h"
 
-namespace cleave::test {
-namespace kernel_test {
+namespace cleave::test::kernel_test {
 
 constexpr std::size_t kMaxSize = 300;
 
@@ -278,5 +277,4 @@ TEST(Kernels, HaveNames) {
     EXPECT_THROW(kernel_by_name("mmx"), std::invalid_argument);
 }
 
-}  // namespace kernel_test
-}  // namespace cleave::test
+}  // namespace cleave::test::kernel_test

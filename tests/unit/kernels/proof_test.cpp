@@ -11,8 +11,7 @@
 #include "inputs.h"
 #include "kernel_check.h"
 
-namespace cleave::test {
-namespace proof_test {
+namespace cleave::test::proof_test {
 
 struct Domain {
     const char* name;
@@ -139,5 +138,4 @@ TEST_P(ProofTest, BothRulesAgreeWhereNothingIsSuspect) {
     proof.expect_many();
 }
 
-}  // namespace proof_test
-}  // namespace cleave::test
+}  // namespace cleave::test::proof_test

@@ -33,8 +33,7 @@ extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
-namespace cleave {
-namespace memory_test {
+namespace cleave::memory_test {
 
 namespace fs = std::filesystem;
 
@@ -641,5 +640,4 @@ TEST(MemoryManagerTest, HugePagesBeginAtMultiplesOfTheirSize) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(asked.data()) % (std::size_t{2} << 20), 0U);
 }
 
-}  // namespace memory_test
-}  // namespace cleave
+}  // namespace cleave::memory_test

@@ -12,8 +12,7 @@
 #include <random>
 #include <vector>
 
-namespace cleave {
-namespace pool_manager_test {
+namespace cleave::pool_manager_test {
 
 constexpr std::size_t kRegion = 64 << 10;
 constexpr std::size_t kUnit = PoolManager::kUnit;
@@ -434,5 +433,4 @@ TEST_F(PoolManagerTest, HasTheSpacesOfItsSource) {
     EXPECT_EQ(pool_.face().capabilities & CLEAVE_MEMORY_CAN_PINNED, 0U);
 }
 
-}  // namespace pool_manager_test
-}  // namespace cleave
+}  // namespace cleave::pool_manager_test

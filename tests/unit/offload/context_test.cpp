@@ -9,8 +9,7 @@
 #include "column.h"
 #include "offload/explain.h"
 
-namespace cleave {
-namespace context_test {
+namespace cleave::context_test {
 
 constexpr std::uint64_t kSize = 1000;
 
@@ -394,5 +393,4 @@ TEST(Texts, OfNumbersHaveThreeDigits) {
     EXPECT_EQ(offload::text_of_bytes(std::uint64_t{7} << 19), "3.50 MiB");
 }
 
-}  // namespace context_test
-}  // namespace cleave
+}  // namespace cleave::context_test

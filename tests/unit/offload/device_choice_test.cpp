@@ -10,8 +10,7 @@
 
 #include "simulated_device.h"
 
-namespace cleave {
-namespace device_choice_test {
+namespace cleave::device_choice_test {
 
 constexpr std::uint64_t kGiga = 1'000'000'000;
 
@@ -148,5 +147,4 @@ TEST(DeviceChoice, RemarksComeInOrderBehindWhatWasDone) {
     EXPECT_EQ(choice.explain(), "one\ntwo\n");
 }
 
-}  // namespace device_choice_test
-}  // namespace cleave
+}  // namespace cleave::device_choice_test

@@ -9,8 +9,7 @@
 #include "column.h"
 #include "memory/manager_base.h"
 
-namespace cleave {
-namespace faults_test {
+namespace cleave::faults_test {
 
 #ifdef CLEAVE_SANITIZED
 constexpr std::uint64_t kSize = 10;
@@ -221,5 +220,4 @@ TEST(BrokenMemory, IsAnErrorThatNamesTheManager) {
     }
 }
 
-}  // namespace faults_test
-}  // namespace cleave
+}  // namespace cleave::faults_test

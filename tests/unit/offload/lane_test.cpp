@@ -23,8 +23,7 @@
 #include "simulated_device.h"
 #include "simulated_stage.h"
 
-namespace cleave {
-namespace lane_test {
+namespace cleave::lane_test {
 
 constexpr std::size_t kBlockSize = 128;  // so a page for the device has 16 KiB
 constexpr std::size_t kPageSize = 128 * kBlockSize;
@@ -553,5 +552,4 @@ TEST_F(DevicePiecesTest, TheCpuGoesOnWithAllPiecesWhereTheDeviceFails) {
     }
 }
 
-}  // namespace lane_test
-}  // namespace cleave
+}  // namespace cleave::lane_test

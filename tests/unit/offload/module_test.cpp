@@ -9,8 +9,7 @@
 
 #include "column.h"
 
-namespace cleave {
-namespace module_test {
+namespace cleave::module_test {
 
 using Missing = DeviceUnavailable::Missing;
 
@@ -131,5 +130,4 @@ TEST(Module, NamesAreChecked) {
     }
 }
 
-}  // namespace module_test
-}  // namespace cleave
+}  // namespace cleave::module_test

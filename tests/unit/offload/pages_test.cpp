@@ -17,8 +17,7 @@
 #include "reference.h"
 #include "simulated_device.h"
 
-namespace cleave {
-namespace pages_test {
+namespace cleave::pages_test {
 
 using test::bytes_of;
 
@@ -538,5 +537,4 @@ TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
     }
 }
 
-}  // namespace pages_test
-}  // namespace cleave
+}  // namespace cleave::pages_test

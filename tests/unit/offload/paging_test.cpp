@@ -7,8 +7,7 @@
 
 #include "column.h"
 
-namespace cleave {
-namespace paging_test {
+namespace cleave::paging_test {
 
 constexpr std::uint64_t kSize = 4096;
 constexpr std::uint64_t kBytes = kSize * 8;
@@ -356,5 +355,4 @@ TEST_F(StreamTest, WhatTheSinkThrowsComesOut) {
     }
 }
 
-}  // namespace paging_test
-}  // namespace cleave
+}  // namespace cleave::paging_test

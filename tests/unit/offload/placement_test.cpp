@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <random>
 
-namespace cleave {
-namespace placement_test {
+namespace cleave::placement_test {
 
 constexpr int kGraphs = 3000;
 
@@ -75,5 +74,4 @@ TEST(Placement, PutsAnAllocationWhereItsFirstConsumerRuns) {
     EXPECT_EQ(cheapest_places(nodes), (std::vector{Side::kHost, Side::kHost, Side::kDevice}));
 }
 
-}  // namespace placement_test
-}  // namespace cleave
+}  // namespace cleave::placement_test

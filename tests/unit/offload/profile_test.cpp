@@ -12,8 +12,7 @@
 #include "offload/rates.h"
 #include "temporary_directory.h"
 
-namespace cleave {
-namespace profile_test {
+namespace cleave::profile_test {
 
 namespace fs = std::filesystem;
 
@@ -301,5 +300,4 @@ TEST(BodyRate, FollowsWhatWasMeasured) {
     EXPECT_NEAR(steep.rate()->per_byte, 1100.0 / 122, 1e-9);
 }
 
-}  // namespace profile_test
-}  // namespace cleave
+}  // namespace cleave::profile_test

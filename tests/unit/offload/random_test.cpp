@@ -6,8 +6,7 @@
 
 #include "column.h"
 
-namespace cleave {
-namespace random_test {
+namespace cleave::random_test {
 
 #ifdef CLEAVE_SANITIZED
 constexpr int kGraphs = 400;
@@ -181,5 +180,4 @@ TEST(RandomGraphs, GiveWhatPlainLoopsGive) {
     EXPECT_GT(seen.recovered, kGraphs / 100);
 }
 
-}  // namespace random_test
-}  // namespace cleave
+}  // namespace cleave::random_test

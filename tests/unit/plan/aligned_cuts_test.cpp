@@ -6,8 +6,7 @@
 #include "cleave/kernel.h"
 #include "plan_check.h"
 
-namespace cleave::test {
-namespace aligned_cuts_test {
+namespace cleave::test::aligned_cuts_test {
 
 // A text in which a window of 1 % contains some records and some multiples of a small alignment.
 std::string text_for_alignment(Random& random, const Dialect& dialect) {
@@ -131,5 +130,4 @@ TEST(AlignedCuts, OfAlmostNothing) {
     }
 }
 
-}  // namespace aligned_cuts_test
-}  // namespace cleave::test
+}  // namespace cleave::test::aligned_cuts_test

@@ -13,8 +13,7 @@
 #include "plan/plan_by_value.h"
 #include "plan_check.h"
 
-namespace cleave::test {
-namespace by_test {
+namespace cleave::test::by_test {
 
 std::string name_of(const std::vector<std::size_t>& columns) {
     std::string name;
@@ -335,5 +334,4 @@ TEST(By, ColumnsAndPoliciesThatAreNone) {
     EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
 }
 
-}  // namespace by_test
-}  // namespace cleave::test
+}  // namespace cleave::test::by_test

@@ -13,8 +13,7 @@
 #include "gzipped.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace c_interface_test {
+namespace cleave::test::c_interface_test {
 
 class File {
 public:
@@ -210,5 +209,4 @@ TEST(CInterface, ALongMessageIsCut) {
 
 TEST(CInterface, TheVersionIsTheLibrarys) { EXPECT_STREQ(cleave_version(), CLEAVE_VERSION); }
 
-}  // namespace c_interface_test
-}  // namespace cleave::test
+}  // namespace cleave::test::c_interface_test

@@ -14,8 +14,7 @@
 #include "keyed_reference.h"
 #include "plan_check.h"
 
-namespace cleave::test {
-namespace pieces_by_value_test {
+namespace cleave::test::pieces_by_value_test {
 
 using Key = std::vector<std::string>;  // one value per column
 
@@ -343,5 +342,4 @@ TEST(PiecesByValue, RefuseOtherPolicies) {
     EXPECT_THROW(PiecesByValue(index, policy_by("none")), RuleError);
 }
 
-}  // namespace pieces_by_value_test
-}  // namespace cleave::test
+}  // namespace cleave::test::pieces_by_value_test

@@ -19,8 +19,7 @@
 #include "plan_check.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace plan_file_test {
+namespace cleave::test::plan_file_test {
 
 std::vector<Policy> policies() {
     std::vector<Policy> all(4);
@@ -183,5 +182,4 @@ TEST(PlanFile, NoticesThatTheFileHasChanged) {
     EXPECT_THROW(cleave::plan(input, policy), InputChangedError);
 }
 
-}  // namespace plan_file_test
-}  // namespace cleave::test
+}  // namespace cleave::test::plan_file_test

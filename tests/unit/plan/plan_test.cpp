@@ -6,8 +6,7 @@
 
 #include "plan_check.h"
 
-namespace cleave::test {
-namespace plan_test {
+namespace cleave::test::plan_test {
 
 std::vector<std::size_t> random_sizes(Random& random) {
     std::vector<std::size_t> sizes(300);
@@ -416,5 +415,4 @@ TEST(Plans, SayWhereHeadersGo) {
     EXPECT_EQ(header_size_in(HeaderMode::kNone, 1, 0), 0U);
 }
 
-}  // namespace plan_test
-}  // namespace cleave::test
+}  // namespace cleave::test::plan_test

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace cleave::test {
-namespace sample_test {
+namespace cleave::test::sample_test {
 
 std::vector<std::uint64_t> drawn(std::uint64_t population, std::uint64_t count, std::uint64_t seed) {
     Sample sample(population, count, seed);
@@ -69,5 +68,4 @@ TEST(Sample, ALargeOneIsEven) {
     for (const unsigned count : tenths) EXPECT_NEAR(count, 300'000, 3000);
 }
 
-}  // namespace sample_test
-}  // namespace cleave::test
+}  // namespace cleave::test::sample_test

@@ -11,8 +11,7 @@
 #include "keyed_reference.h"
 #include "plan_check.h"
 
-namespace cleave::test {
-namespace together_test {
+namespace cleave::test::together_test {
 
 // Makes plans as the manual says, one record after another.
 class Planner {
@@ -336,5 +335,4 @@ TEST(Together, NeedsAnIndex) {
     EXPECT_THROW(plan_in_order("a\nb\n", Dialect{}, policy), std::invalid_argument);
 }
 
-}  // namespace together_test
-}  // namespace cleave::test
+}  // namespace cleave::test::together_test

@@ -7,8 +7,7 @@
 
 #include "range_check.h"
 
-namespace cleave::test {
-namespace range_test {
+namespace cleave::test::range_test {
 
 // Advances to the next string of the same length; returns false after the last.
 bool next_text(std::string& text, std::string_view alphabet) {
@@ -145,5 +144,4 @@ TEST(RangeTest, JsonIsShort) {
 
 TEST(RangeTest, WhatIsWrongWithRanges) { check_refusals(); }
 
-}  // namespace range_test
-}  // namespace cleave::test
+}  // namespace cleave::test::range_test

@@ -17,8 +17,7 @@
 #include "reference.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace batches_test {
+namespace cleave::test::batches_test {
 
 struct Part {
     std::uint64_t begin;
@@ -254,5 +253,4 @@ TEST(BatchLoop, EndsWhereItsOutputFails) {
     }
 }
 
-}  // namespace batches_test
-}  // namespace cleave::test
+}  // namespace cleave::test::batches_test

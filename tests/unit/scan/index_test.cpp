@@ -4,8 +4,7 @@
 #include "index_check.h"
 #include "kernels_under_test.h"
 
-namespace cleave::test {
-namespace index_test {
+namespace cleave::test::index_test {
 
 constexpr std::size_t kBlockSizes[] = {1, 2, 3, 5, 63, 64, 65, 128, 4096};
 constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
@@ -235,5 +234,4 @@ TEST(RecordIndex, IsNotStoppedWithoutReason) {
     EXPECT_EQ(index.findings().records, 2U);
 }
 
-}  // namespace index_test
-}  // namespace cleave::test
+}  // namespace cleave::test::index_test

@@ -16,8 +16,7 @@
 #include "scan/stream_starts.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace stream_test {
+namespace cleave::test::stream_test {
 
 std::vector<std::size_t> random_sizes(Random& random) {
     std::vector<std::size_t> sizes(500);
@@ -193,5 +192,4 @@ TEST(Input, WaitingEndsWhenCancelled) {
     EXPECT_THROW(input.peek(10), Cancelled);
 }
 
-}  // namespace stream_test
-}  // namespace cleave::test
+}  // namespace cleave::test::stream_test

@@ -11,8 +11,7 @@
 #include "inputs.h"
 #include "scan/carry.h"
 
-namespace cleave::test {
-namespace summariser_test {
+namespace cleave::test::summariser_test {
 
 // Works byte by byte with the state machine, and stands for a device that has its own method.
 class ByStateMachine final : public BlockSummariser {
@@ -90,5 +89,4 @@ TEST(BlockSummariser, IsAskedForAllBlocksAndAgainForTheLastOneThatBecameShorter)
     EXPECT_EQ(summariser.calls.size(), 2U);
 }
 
-}  // namespace summariser_test
-}  // namespace cleave::test
+}  // namespace cleave::test::summariser_test

@@ -4,8 +4,7 @@
 #include "base/shell_word.h"
 #include "rules.h"
 
-namespace cleave::test {
-namespace column_list_test {
+namespace cleave::test::column_list_test {
 
 Columns selected(const std::string& list, const InputColumns& columns = letters()) {
     return resolve(select(list), columns).selected;
@@ -235,5 +234,4 @@ TEST(Select, RefusesWhatIsNoList) {
     expect_bad_select(std::string("\0", 1), 0, "expected a column");
 }
 
-}  // namespace column_list_test
-}  // namespace cleave::test
+}  // namespace cleave::test::column_list_test

@@ -10,8 +10,7 @@
 #include "inputs.h"
 #include "stage/forbidden/forbidden.h"
 
-namespace cleave::test {
-namespace forbidden_test {
+namespace cleave::test::forbidden_test {
 
 // Searches two copies of the text: one has unreadable memory before it, the other after it.
 template <class Look>
@@ -271,5 +270,4 @@ TEST(Forbidden, Secrets) {
     EXPECT_FALSE(found(""));
 }
 
-}  // namespace forbidden_test
-}  // namespace cleave::test
+}  // namespace cleave::test::forbidden_test

@@ -17,8 +17,7 @@
 #include "stage/key_derivation.h"
 #include "stage/rule_tables.h"
 
-namespace cleave::test {
-namespace keyed_operations_test {
+namespace cleave::test::keyed_operations_test {
 
 std::string text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -387,5 +386,4 @@ TEST_F(KeyedOperations, EachHasItsOwnKey) {
     EXPECT_EQ(refusal("a: form(k)", reserved), "taken");
 }
 
-}  // namespace keyed_operations_test
-}  // namespace cleave::test
+}  // namespace cleave::test::keyed_operations_test

@@ -29,8 +29,7 @@
 #include "stage/mac.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace keys_test {
+namespace cleave::test::keys_test {
 
 const std::string kKey = "0123456789abcdef0123456789abcdef";
 
@@ -493,5 +492,4 @@ TEST_F(Keys, SyntaxIsJudgedAndNotShown) {
     EXPECT_TRUE(KeyRing(std::vector<std::string>{}).names().empty());
 }
 
-}  // namespace keys_test
-}  // namespace cleave::test
+}  // namespace cleave::test::keys_test

@@ -12,8 +12,7 @@
 #include "operations.h"
 #include "stage/rule_scope.h"
 
-namespace cleave::test {
-namespace operations_test {
+namespace cleave::test::operations_test {
 
 constexpr const char* kNull = "(null)";
 
@@ -456,5 +455,4 @@ TEST_F(Operations, KeepTheirPromises) {
     }
 }
 
-}  // namespace operations_test
-}  // namespace cleave::test
+}  // namespace cleave::test::operations_test

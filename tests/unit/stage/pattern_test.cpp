@@ -14,8 +14,7 @@
 #include "cleave/error.h"
 #include "cleave/stage.h"
 
-namespace cleave {
-namespace pattern_test {
+namespace cleave::pattern_test {
 
 std::string stub(const std::string& name) { return PLUGINS "/" + name + ".so"; }
 
@@ -105,5 +104,4 @@ TEST(Pattern, ItsModuleIsLookedForBesideTheProgram) {
     EXPECT_EQ(first_existing({"/no/such/a"}), "");
 }
 
-}  // namespace pattern_test
-}  // namespace cleave
+}  // namespace cleave::pattern_test

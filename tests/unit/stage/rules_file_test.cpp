@@ -4,8 +4,7 @@
 #include "rules.h"
 #include "stage/rules.h"
 
-namespace cleave::test {
-namespace rules_file_test {
+namespace cleave::test::rules_file_test {
 
 TEST(RulesFile, HasARuleALine) {
     const auto check = [](const std::string& text, const std::vector<std::string>& expected) {
@@ -68,5 +67,4 @@ TEST(RulesFile, IsUsableOnceTheTemplateIsFilledIn) {
     }
 }
 
-}  // namespace rules_file_test
-}  // namespace cleave::test
+}  // namespace cleave::test::rules_file_test

@@ -8,8 +8,7 @@
 #include "stage/rule_parser.h"
 #include "stage/rules.h"
 
-namespace cleave::test {
-namespace rules_test {
+namespace cleave::test::rules_test {
 
 RuleSyntax parsed(const std::string& text) { return parse_rule({text, "--redact"}); }
 
@@ -380,5 +379,4 @@ TEST(Default, CanStandInAFile) {
     expect_error(request, letters(), request.rules[0], 7, "expected ',' or ':'");
 }
 
-}  // namespace rules_test
-}  // namespace cleave::test
+}  // namespace cleave::test::rules_test

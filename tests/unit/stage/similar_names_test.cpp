@@ -11,8 +11,7 @@
 
 #include "stage/confusables.h"
 
-namespace cleave::test {
-namespace similar_names_test {
+namespace cleave::test::similar_names_test {
 
 bool finds(std::string_view named, std::string_view name) {
     SimilarNames names;
@@ -226,5 +225,4 @@ TEST(Confusables, AreFoundInNames) {
     }
 }
 
-}  // namespace similar_names_test
-}  // namespace cleave::test
+}  // namespace cleave::test::similar_names_test

@@ -13,8 +13,7 @@
 #include "inputs.h"
 #include "stage/program.h"
 
-namespace cleave::test {
-namespace stage_test {
+namespace cleave::test::stage_test {
 
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -284,5 +283,4 @@ TEST_F(Suppress, ForgetsTheRecordsOfEarlierBlocks) {
     EXPECT_EQ(text_of(worker.written()), "a,*,c\n,,c\n");
 }
 
-}  // namespace stage_test
-}  // namespace cleave::test
+}  // namespace cleave::test::stage_test

@@ -14,8 +14,7 @@
 
 #include "cleave/error.h"
 
-namespace cleave {
-namespace read_ahead_file_test {
+namespace cleave::read_ahead_file_test {
 
 std::uint8_t byte_at(std::uint64_t offset) { return static_cast<std::uint8_t>((offset * 2654435761U) >> 13U); }
 
@@ -204,5 +203,4 @@ TEST(ReadAheadFile, AnEmptyFile) {
     EXPECT_EQ(fixture.fake->reads, 0U);
 }
 
-}  // namespace read_ahead_file_test
-}  // namespace cleave
+}  // namespace cleave::read_ahead_file_test

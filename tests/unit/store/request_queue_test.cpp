@@ -11,8 +11,7 @@
 #include <system_error>
 #include <thread>
 
-namespace cleave {
-namespace request_queue_test {
+namespace cleave::request_queue_test {
 
 using namespace std::chrono_literals;
 
@@ -172,5 +171,4 @@ TEST(RequestQueue, DropsWhatHasNotBegun) {
     EXPECT_LE(done, 101);
 }
 
-}  // namespace request_queue_test
-}  // namespace cleave
+}  // namespace cleave::request_queue_test

@@ -12,8 +12,7 @@
 #include "cleave/scan.h"
 #include "io/file_blob.h"
 
-namespace cleave {
-namespace store_test {
+namespace cleave::store_test {
 
 const std::vector<std::string> kPaths{PLUGINS "/stub_store.so"};
 
@@ -181,5 +180,4 @@ TEST(Store, ACancelledRead) {
     EXPECT_THROW(object->read(0, bytes), Cancelled);
 }
 
-}  // namespace store_test
-}  // namespace cleave
+}  // namespace cleave::store_test

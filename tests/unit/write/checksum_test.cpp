@@ -12,8 +12,7 @@
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test {
-namespace checksum_test {
+namespace cleave::test::checksum_test {
 
 std::uint32_t crc32c(std::string_view bytes) {
     Crc32c sum;
@@ -159,5 +158,4 @@ TEST_F(ChecksumTest, IsMadeOnlyIfAskedFor) {
     EXPECT_EQ(count, 3U);
 }
 
-}  // namespace checksum_test
-}  // namespace cleave::test
+}  // namespace cleave::test::checksum_test

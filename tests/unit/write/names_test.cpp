@@ -6,8 +6,7 @@
 
 #include "cleave/names.h"
 
-namespace cleave::test {
-namespace names_test {
+namespace cleave::test::names_test {
 
 std::string name_of(const std::string& name_template, const std::string& input, std::uint64_t number,
                     std::optional<std::uint64_t> count = 10, std::uint64_t first_index = 1) {
@@ -159,5 +158,4 @@ TEST(PieceNamer, KnowsWhetherTheValueIsAFolder) {
     EXPECT_EQ(PieceNamer("out{value}/x", "x", 1, 1, 1).folder(), "");
 }
 
-}  // namespace names_test
-}  // namespace cleave::test
+}  // namespace cleave::test::names_test

@@ -9,8 +9,7 @@
 #include "cleave/error.h"
 #include "write/store_target.h"
 
-namespace cleave {
-namespace store_output_test {
+namespace cleave::store_output_test {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeast = StoreUpload::kLeastPart;
@@ -175,5 +174,4 @@ TEST_F(StoreOutputTest, ACommittedRunTakesNothingBack) {
     }
 }
 
-}  // namespace store_output_test
-}  // namespace cleave
+}  // namespace cleave::store_output_test

@@ -16,8 +16,7 @@
 #include "guarded_memory.h"
 #include "write/value_names.h"
 
-namespace cleave::test {
-namespace value_names_test {
+namespace cleave::test::value_names_test {
 
 using Key = std::vector<std::string>;
 
@@ -373,5 +372,4 @@ TEST(ValueNames, NumberAMillionInLinearTime) {
     EXPECT_EQ(names.back(), "AAAAAAAAAAAAAAAAAAAA@1048576");
 }
 
-}  // namespace value_names_test
-}  // namespace cleave::test
+}  // namespace cleave::test::value_names_test

@@ -18,8 +18,7 @@
 #include "temporary_directory.h"
 #include "write/threads.h"
 
-namespace cleave::test {
-namespace write_test {
+namespace cleave::test::write_test {
 
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
@@ -352,5 +351,4 @@ TEST(Threads, AreAsManyAsHaveWork) {
     EXPECT_EQ(threads_for_files(3, 1 << 18, 8), 3U);
 }
 
-}  // namespace write_test
-}  // namespace cleave::test
+}  // namespace cleave::test::write_test
