@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// The reason why there is no profile.
+// The result if there is no profile, with the reason.
 inline ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
 
 // Returns a single line that ends with a line feed.

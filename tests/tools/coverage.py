@@ -8,7 +8,7 @@ Runs the tests, prints a table of branches by folder, and writes build/prove/cov
 was never taken, with its file, line and code. A branch has two sides, true and false. A branch in a template or in an
 inline function counts once, whichever instance takes it.
 
---keep adds to what earlier runs have reached, so that ./dev coverage --keep -R plan_test shows what new tests add.
+--keep adds to what earlier runs have reached, so that ./dev coverage --keep -R unit shows what new tests add.
 
 --page runs no test. It renews coverage.md in doc/internals from what the last run has reached, and exits with status 1
 if that is a smaller share of a folder's sides than the page said, by more than ALLOWANCE percentage points. The page

@@ -509,7 +509,7 @@ def refusals(bench):
         check(found[0] == 1 and "there is no such bucket" in found[2], found)
 
 
-WAIT_S = 60   # whoever waits so long waits for ever, however busy the machine is
+WAIT_S = 60   # a longer wait is a hang, however busy the machine is
 
 
 def is_pending(pid, number):
