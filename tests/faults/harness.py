@@ -7,6 +7,7 @@ import argparse
 import array
 import contextlib
 import fcntl
+import functools
 import hashlib
 import hmac
 import json
@@ -48,6 +49,7 @@ def write(path, data):
 
 # The expected result of a split, found a byte at a time and without using any of the program's code.
 
+@functools.lru_cache(maxsize=32)
 def record_ends(data, delimiter=ord(","), quote=ord('"'), terminator=ord("\n")):
     """The offset just past each record. A quote opens only as the first byte of a field."""
     START, PLAIN, QUOTED, AFTER_QUOTE = range(4)
@@ -99,6 +101,7 @@ def pieces_of_number(ends, number):
 STRAY = b'%d,5" tv\n'
 
 
+@functools.lru_cache(maxsize=32)
 def make_input(size, seed=1, stray=True):
     """Returns records of every difficult kind: quoted terminators, delimiters and quotes, empty records, CRLF and, with
     `stray`, quotes inside fields, which rules refuse."""
@@ -115,8 +118,6 @@ def make_input(size, seed=1, stray=True):
 
 class Job:
     """A split: the input's bytes, the options, and the expected bytes of each piece."""
-
-    draws_errors = False   # see nth_call_test.errors_of()
 
     def __init__(self, data, option="-C", value=64 << 10, stem="p"):
         self.data, self.stem = data, stem
@@ -160,8 +161,7 @@ class Redacted(Job):
         self.args = [option, str(value), *RULE_WORDS]
         if option == "-n":
             self.args += ["--spool", "plain"]
-        result = redact(data, make_dialect(b","), "repeat", b"#2,#1", [rule.encode() for rule in RULES],
-                        keys={b"k": KEY})
+        result = self.redacted(data)
         self.records, self.header, self.output = len(result.records), result.header, result.output
         self.refusal = result.refusal
         if option == "-n":
@@ -175,6 +175,12 @@ class Redacted(Job):
         for part in parts:   # offsets in the output
             self.ranges.append((end, end + len(part) - len(self.header)))
             end = self.ranges[-1][1]
+
+    @staticmethod
+    @functools.lru_cache(maxsize=32)
+    def redacted(data):
+        return redact(data, make_dialect(b","), "repeat", b"#2,#1", [rule.encode() for rule in RULES],
+                      keys={b"k": KEY})
 
     @staticmethod
     def make_input(size, seed=1):
@@ -529,8 +535,8 @@ class Bench:
         os.mkdir(self.temporary)
 
     def rounds(self, modest):
-        """How many times to repeat something that is repeated `modest` times with --rounds 1."""
-        return max(1, modest * self.scale // (4 if self.sanitized else 1))
+        """How many times to repeat something that is repeated `modest` times with --rounds 2."""
+        return max(1, modest * self.scale // (4 if self.sanitized else 2))
 
     def random(self, number):
         """The random generator for a check: the same in each run with the same --seed. `number` is the check's own."""

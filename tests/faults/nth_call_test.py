@@ -3,8 +3,8 @@
 
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-With --rounds N there are N times as many pieces, and so more calls. A sanitized binary writes fewer pieces, and each
-call fails in one way only. If a call is made but never fails, the check fails. The table at the end says how often each
+Each failure has the next of a call's errors. With --rounds N there are N times as many pieces, and so more calls, and
+each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only. If a call is made but never fails, the check fails. The table at the end says how often each
 call failed, and how the runs ended: whole, clean, in the loader (clean, and before main), or with remnants where
 removing them failed ("rest").
 """
@@ -64,7 +64,7 @@ CALLS = {
 # silently.
 RUNTIME_CALLS = {"read", "write", "mmap", "munmap", "mremap", "madvise", "clone3"}
 REMOVING = ["unlinkat", "unlink", "renameat2", "renameat", "newfstatat", "rmdir", "close"]
-PIECES, SANITIZED_PIECES = 6, 3   # with --rounds 1
+PIECES, SANITIZED_PIECES = 4, 2   # with --rounds 1
 MOST_REPORTED = 5
 FIRST_TRIES = 10   # attempts at the first failure of a call that depends on timing
 # For an empty pipe these calls are made in this order, and the first of them only once. So nothing is written until
@@ -215,13 +215,13 @@ def calls_made(subject):
     return [call for call in subject.calls if call in made]
 
 
-def fail_each(bench, subject, call, error, outcomes, failures):
-    """Makes the call fail for every n. Returns how many times it failed."""
+def fail_each(bench, subject, call, errors, outcomes, failures):
+    """Makes the call fail for every n, with these errors in turn. Returns how many times it failed."""
     place, failed, tries = subject.new_place(), 0, 0
     traced = ["fcntl", *WAITING_CALLS] if call in WAITING_CALLS else ["fcntl", call]
     while True:
         nth = failed + 1
-        inject = "inject=%s:error=%s:when=%d" % (call, error, nth)
+        inject = "inject=%s:error=%s:when=%d" % (call, errors[failed % len(errors)], nth)
         before = subject.prepare(place)
         try:
             run = subject.run(place, traced, "-e", inject)
@@ -245,13 +245,15 @@ def fail_each(bench, subject, call, error, outcomes, failures):
 
 
 def errors_of(bench, call):
-    """The errors to try: normally all of them; a single one under a sanitizer; and, unless --rounds asks for more, a
-    single one that the seed draws if the kind of split has `draws_errors`, because other kinds try all errors."""
+    """Lists of errors. For each, the call fails for every n, with its errors in turn. Normally that is one list, which
+    the kind of split and the seed turn; with --rounds a list for each error; under a sanitizer a single error."""
+    errors = CALLS[call]
     if bench.sanitized:
-        return CALLS[call][:1]
-    if bench.kind.draws_errors and bench.scale == 1:
-        return [random.Random("%d %s %s" % (bench.seed, bench.kind.__name__, call)).choice(CALLS[call])]
-    return CALLS[call]
+        return [errors[:1]]
+    if bench.scale > 1:
+        return [[error] for error in errors]
+    turn = random.Random("%d %s %s" % (bench.seed, bench.kind.__name__, call)).randrange(len(errors))
+    return [errors[turn:] + errors[:turn]]
 
 
 def fail_all(bench, subject):
@@ -262,10 +264,10 @@ def fail_all(bench, subject):
     calls = [call for call in made if not (bench.sanitized and call in RUNTIME_CALLS)]
     if not calls:
         raise Skip("the binary is sanitized: its runtime makes these calls, too")
-    work = [(call, error) for call in calls for error in errors_of(bench, call)]
+    work = [(call, errors) for call in calls for errors in errors_of(bench, call)]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         jobs = [pool.submit(fail_each, bench, subject, *item, outcomes, failures) for item in work]
-        spared = ["%s:%s" % item for item, job in zip(work, jobs) if job.result() == 0]
+        spared = ["%s:%s" % (item[0], item[1][0]) for item, job in zip(work, jobs) if job.result() == 0]
     for call, counted in outcomes.items():
         bench.outcomes.setdefault(call, collections.Counter()).update(counted)
     bench.note("%d runs with a failing call" % sum(sum(counted.values()) for counted in outcomes.values()))

@@ -47,11 +47,11 @@ PARTS = {
     "memory": Part("a run ends cleanly whichever requests for memory fail", "release", """
         tests/faults/memory_test.py --cleave {release} --rounds 1000 --seed {seed}"""),
     "faults": Part("all or nothing, whatever fails; scripts that the gate leaves out of asan", "release asan", """
-        tests/faults/input_test.py --cleave {release} --rounds 10 --seed {seed}
-        tests/faults/filter_test.py --cleave {release} --rounds 10 --seed {seed}
-        tests/faults/output_test.py --cleave {release} --rounds 10 --seed {seed}
-        tests/faults/signals_test.py --cleave {release} --rounds 10 --seed {seed}
-        tests/faults/nth_call_test.py --cleave {release} --rounds 10 --seed {seed}
+        tests/faults/input_test.py --cleave {release} --rounds 20 --seed {seed}
+        tests/faults/filter_test.py --cleave {release} --rounds 20 --seed {seed}
+        tests/faults/output_test.py --cleave {release} --rounds 20 --seed {seed}
+        tests/faults/signals_test.py --cleave {release} --rounds 20 --seed {seed}
+        tests/faults/nth_call_test.py --cleave {release} --rounds 15 --seed {seed}
         tests/faults/by_value_test.py --cleave {asan} --seed {seed}
         tests/faults/filter_test.py --cleave {asan} --seed {seed}
         tests/faults/index_test.py --cleave {asan} --seed {seed}
@@ -75,7 +75,7 @@ PARTS = {
         tests/references/byvalue/run.py {asan} --count 5000 --jobs {jobs} --seed {middle}
         tests/references/byvalue/large.py {release} --records 200000 --keys 2 --seed {seed}
         tests/references/byvalue/large.py {release} --records 3000000 --keys 1000000 --seed {seed}
-        tests/faults/by_value_test.py --cleave {release} --rounds 5 --seed {seed}"""),
+        tests/faults/by_value_test.py --cleave {release} --rounds 10 --seed {seed}"""),
     "ranges": Part("summaries of ranges compose: 1,000,000 random texts", "release", """
         env CLEAVE_RANGE_CASES=1000000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=RangeTest.Random*
         tests/system/reach/compose_test.py --cleave {release} --count 10000 --seed {first}"""),
