@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cleave command on the cases in cases/*.case. README.md describes how a case is written.
 
-  run.py --cleave PATH [--only SUBSTRING...] [-j N] [-v]
+  run.py --cleave PATH [--only SUBSTRING...] [--every N] [-j N] [-v]
 
 Everything is bytes. Case files are read as Latin-1, so a case can contain any byte.
 """
@@ -335,6 +335,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--cleave", required=True, help="the binary")
     ap.add_argument("--only", nargs="+", default=[""], metavar="SUBSTRING", help="of a case's title or file name")
+    ap.add_argument("--every", type=int, default=1, metavar="N", help="every N-th case [1]")
     ap.add_argument("-j", type=int, default=os.cpu_count() + 1, metavar="N", help="cases at once [processors + 1]")
     ap.add_argument("-v", action="store_true", help="name every case")
     args = ap.parse_args()
@@ -342,7 +343,7 @@ def main():
     for title, n in collections.Counter(c.title for c in cases).items():
         if n > 1:
             sys.exit("%d cases have the title '%s'" % (n, title))
-    cases = [case for case in cases if case.is_among(args.only)]
+    cases = [case for case in cases if case.is_among(args.only)][::args.every]
     passed = failed = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
         for case, wrong in zip(cases, pool.map(lambda case: try_case(case, os.path.abspath(args.cleave)), cases)):

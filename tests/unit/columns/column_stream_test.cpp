@@ -382,7 +382,7 @@ std::string random_nested(Random& random, const Dialect& dialect, std::size_t si
 // A single page with the whole input has the same records as the reference, and so do pages of any size.
 TEST(ColumnStream, IsTheSameWhateverThePages) {
     const TemporaryDirectory directory;
-    for (std::uint64_t seed = 0; seed < rounds(20); ++seed) {
+    for (std::uint64_t seed = 0; seed < rounds(12); ++seed) {
         Random random(seed);
         for (const Dialect& dialect : every_dialect_and_rule()) {
             const std::size_t size = 1 + random.below(1500);

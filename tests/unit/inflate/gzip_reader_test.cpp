@@ -44,11 +44,11 @@ TEST(GzipReaderTest, EveryTruncationAndEveryFlippedBitIsReadAsByZlib) {
     Random random(36);
     for (unsigned i = rounds(20); i > 0; --i) {
         const std::string stream = some_gzip(random, 400);
-        for (std::size_t size = 0; size <= stream.size(); ++size) {
+        for (std::size_t size = 0; size <= stream.size(); size += stride(3, 7)) {
             const std::string cut = stream.substr(0, size);
             ASSERT_EQ(outcome_in_order(cut, some_step(random, size)), outcome_by_zlib(cut)) << i << ' ' << size;
         }
-        for (std::size_t bit = 0; bit < stream.size() * 8; ++bit) {
+        for (std::size_t bit = 0; bit < stream.size() * 8; bit += stride(3, 7)) {
             std::string damaged = stream;
             damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
             ASSERT_EQ(outcome_in_order(damaged, some_step(random, stream.size())), outcome_by_zlib(damaged))

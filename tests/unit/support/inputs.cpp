@@ -49,13 +49,20 @@ std::uint64_t first_seed() {
 
 unsigned percent_of_rounds() {
     static const char* const kWanted = std::getenv("CLEAVE_TEST_ROUNDS");  // NOLINT(concurrency-mt-unsafe): likewise
-    static const std::uint64_t kPercent = kWanted == nullptr ? (kSanitized ? 25 : 50) : std::stoull(kWanted);
+    static const std::uint64_t kPercent = kWanted == nullptr ? (kSanitized ? 10 : 25) : std::stoull(kWanted);
     return static_cast<unsigned>(kPercent);
 }
 
 }  // namespace
 
 unsigned rounds(unsigned count) { return std::max(1U, (count * percent_of_rounds() + 99) / 100); }
+
+bool is_thorough() { return percent_of_rounds() >= 100; }
+
+std::size_t stride(std::size_t usual, std::size_t sanitized) {
+    if (is_thorough()) return 1;
+    return kSanitized ? sanitized : usual;
+}
 
 Random::Random(std::uint64_t seed) : engine_(first_seed() + seed) {}
 

@@ -23,9 +23,16 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// How many of a random test's `count` rounds to run: half of them, or a quarter in sanitised builds, unless
+// How many of a random test's `count` rounds to run: a quarter of them, or a tenth in sanitised builds, unless
 // CLEAVE_TEST_ROUNDS says otherwise; at least one.
 unsigned rounds(unsigned count);
+
+// Whether all rounds are run.
+bool is_thorough();
+
+// How far apart the inputs are that a test takes from a sequence of similar ones: `usual`, or `sanitized` in sanitised
+// builds; 1 in a thorough run.
+std::size_t stride(std::size_t usual, std::size_t sanitized);
 
 class Random;
 
