@@ -104,8 +104,8 @@ TEST_F(ParseTest, ShortTexts) {
             if (HasFatalFailure()) return;
         }
     }
-    EXPECT_GT(odd_, 100);
-    EXPECT_GT(even_, 100);
+    EXPECT_GT(odd_, static_cast<int>(test::rounds(400)));
+    EXPECT_GT(even_, static_cast<int>(test::rounds(400)));
 }
 
 TEST_F(ParseTest, SeveralTiles) {
