@@ -124,11 +124,13 @@ def run_command(words, show, root, seconds=86400):
             for line in process.stdout:
                 lines.append(line)
                 show(line)
-        reader, timer = threading.Thread(target=copy, daemon=True), threading.Timer(seconds, kill, [[process.pid]])
-        RUNNING.add(process.pid)
-        reader.start()
-        timer.start()
+        reader = threading.Thread(target=copy, daemon=True)
+        timer = threading.Timer(seconds, kill, [[process.pid]])
+        timer.daemon = True   # so that it delays no exit if a signal comes before it can be cancelled
         try:
+            RUNNING.add(process.pid)
+            reader.start()
+            timer.start()
             _, status, used = os.wait4(process.pid, 0)
         except BaseException:
             kill([process.pid])

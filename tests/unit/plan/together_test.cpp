@@ -174,7 +174,8 @@ TEST(Together, IsWhatAReaderOfEveryRecordFinds) {
 TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     Random random(1);
     std::string text = "id,k,note\n";
-    for (const std::size_t records : {1U, 3000U, 40U, 2U, 1U, kSanitized ? 20000U : 90000U, 5U, kSanitized ? 50000U : 250000U, 1U, 1U}) {
+    for (const std::size_t records :
+         {1U, 3000U, 40U, 2U, 1U, kSanitized ? 20000U : 90000U, 5U, kSanitized ? 50000U : 250000U, 1U, 1U}) {
         const std::string key = "k" + std::to_string(text.size() % 7) + std::string(random.below(20), 'k');
         for (std::size_t i = 0; i < records; ++i) {
             const bool is_large = records < 100 && random.chance(20);
