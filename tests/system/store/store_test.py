@@ -62,11 +62,13 @@ class Bench:
         return path
 
     def environment(self, server):
-        """What the command is told. Sanitizers keep their options, without which they can crash in modules."""
+        """What the command is told. Sanitizers keep their options, without which they can crash in modules, and a build
+        that measures coverage keeps its file."""
         found = {"HOME": self.work, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
         if server is not None:
             found["AWS_ENDPOINT_URL"] = server.url
-        return found | {name: os.environ[name] for name in ("ASAN_OPTIONS", "TSAN_OPTIONS") if name in os.environ}
+        kept = ("ASAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE")
+        return found | {name: os.environ[name] for name in kept if name in os.environ}
 
     def run(self, server, *words, **more):
         """The exit status, the output, and the messages, which never show a secret."""
