@@ -126,7 +126,7 @@ def run_command(words, show, root, seconds=86400):
                 show(line)
         reader = threading.Thread(target=copy, daemon=True)
         timer = threading.Timer(seconds, kill, [[process.pid]])
-        timer.daemon = True   # so that it delays no exit if a signal comes before it can be cancelled
+        timer.daemon = True   # so that it never delays an exit
         try:
             RUNNING.add(process.pid)
             reader.start()

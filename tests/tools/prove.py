@@ -47,11 +47,14 @@ PARTS = {
     "memory": Part("a run ends cleanly whichever requests for memory fail", "release", """
         tests/faults/memory_test.py --cleave {release} --rounds 1000 --seed {seed}"""),
     "faults": Part("all or nothing, whatever fails; scripts that the gate leaves out of asan", "release asan", """
-        tests/faults/input_test.py --cleave {release} --rounds 20 --seed {seed}
+        tests/faults/input_test.py --cleave {release} --rounds 10 --seed {seed}
         tests/faults/filter_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/output_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/signals_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/nth_call_test.py --cleave {release} --rounds 15 --seed {seed}
+        tests/faults/gzip_test.py --cleave {release} --rounds 10 --seed {seed}
+        tests/faults/index_test.py --cleave {release} --rounds 10 --seed {seed}
+        tests/faults/secrets_test.py --cleave {release} --rounds 10 --seed {seed}
         tests/faults/by_value_test.py --cleave {asan} --seed {seed}
         tests/faults/filter_test.py --cleave {asan} --seed {seed}
         tests/faults/index_test.py --cleave {asan} --seed {seed}
@@ -83,7 +86,7 @@ PARTS = {
         env CLEAVE_GZIP_STREAMS=100000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=GzipReaderTest.Random*
         env CLEAVE_GZIP_STREAMS=20000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=ParallelGzipTest.*"""),
     "power": Part("what a loss of power leaves: 1,000 subsets of what was not synced, and every single loss", "release", """
-        tests/faults/power_test.py --cleave {release} --rounds 25 --seed {seed}"""),
+        tests/faults/power_test.py --cleave {release} --rounds 50 --seed {seed}"""),
     "beyond_4g": Part("sparse inputs of more than 4 GiB, under every verb; takes up to 16 GiB of the disk", "release", """
         ./dev beyond-4g"""),
     "reach": Part("the readers for engines and object stores, with the real engines; 10,000 random files each for Polars, "
