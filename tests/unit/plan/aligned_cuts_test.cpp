@@ -69,7 +69,7 @@ TEST(AlignedCuts, AtTheByte) {
     std::string text = "h,h\n";
     for (unsigned i = 0; text.size() < 2500; ++i) text += std::string(i % 4, 'r') + "\n";
     for (const HeaderMode header : kHeaderModes) {
-        for (std::uint64_t number = 1; number <= text.size() + 10; number += stride(2, 9)) {
+        for (std::uint64_t number = 1; number <= text.size() + 10; number += stride(2, 8)) {
             Policy policy;
             policy.header = header;
             policy.alignment = 3 + number % 3;

@@ -31,7 +31,7 @@ unsigned rounds(unsigned count);
 bool is_thorough();
 
 // How far apart the inputs are that a test takes from a sequence of similar ones: `usual`, or `sanitized` in sanitised
-// builds; 1 in a thorough run.
+// builds; 1 in a thorough run. Neither may share a divisor with a period of the sequence.
 std::size_t stride(std::size_t usual, std::size_t sanitized);
 
 class Random;
