@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// The result if there is no profile, with the reason.
+// What a reader returns that finds no usable profile, and why.
 inline ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
 
 // Returns a single line that ends with a line feed.
