@@ -10,10 +10,10 @@
 namespace cleave {
 namespace {
 
-bool is_digit(std::uint8_t byte) { return byte >= '0' && byte <= '9'; }
+bool is_number_digit(std::uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
 const std::uint8_t* skip_digits(const std::uint8_t* at, const std::uint8_t* end) {
-    return std::find_if_not(at, end, is_digit);
+    return std::find_if_not(at, end, is_number_digit);
 }
 
 // Skips a string, whose first quote is at `at`.
@@ -84,7 +84,7 @@ const std::uint8_t* skip_json_scalar(const std::uint8_t* at, const std::uint8_t*
         kind = JsonKind::kString;
         return skip_string(at, end, fault);
     }
-    if (*at == '-' || is_digit(*at)) {
+    if (*at == '-' || is_number_digit(*at)) {
         kind = JsonKind::kNumber;
         return skip_number(at, end, fault);
     }

@@ -24,8 +24,6 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kPartSize = std::size_t{256} << 10;
-
 std::string bytes_text(std::uint64_t begin, std::uint64_t end) {
     return "bytes " + std::to_string(begin) + "-" + std::to_string(end);
 }
@@ -236,7 +234,8 @@ private:
         from_ = walker_.offset();
         record_ = walker_.records();
         if (from_ >= cut.end) throw InputChangedError();
-        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(cut.end - from_, kPartSize));
+        constexpr std::uint64_t kPartSize = std::uint64_t{256} << 10;
+        const auto size = static_cast<std::size_t>(std::min(cut.end - from_, kPartSize));
         starts_ = walker_.walk(blob_.lend(from_, size, buffer_));
         word_ = 0;
         bits_ = starts_.front();

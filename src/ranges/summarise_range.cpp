@@ -42,8 +42,7 @@ namespace {
 constexpr std::size_t kExactSize = 256;     // how many bytes are read from every state
 constexpr std::size_t kLeastExactSize = 4;  // enough to get past a byte order mark, wherever in it the range begins
 constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // most of the remaining walks have met by here
-constexpr std::size_t kPartSize = std::size_t{64} << 10;
-constexpr std::size_t kFirstBatch = 16;  // in blocks; at least 4 for each thread
+constexpr std::size_t kFirstBatch = 16;                     // in blocks; at least 4 for each thread
 constexpr std::uint64_t kMaxEnd = std::uint64_t{1} << 58;
 
 // Stands for an offset that is not yet known: a walk from `state` will find it in the segment that begins at `begin`,
@@ -321,6 +320,7 @@ bool RangeScan::add_row_by_summary(const Segment& segment, State state, bool is_
 
 // Compares two readers in different states. Usually they differ at the next record start.
 void RangeScan::add_rules(const Segment& segment, State own, State other, RangeSummary& rows) {
+    constexpr std::uint64_t kPartSize = std::uint64_t{64} << 10;
     comparing_.compare_from(segment.begin, own, other, kBeforeRange);
     for (std::uint64_t at = segment.begin; at < segment.end && comparing_.compares(); at = comparing_.offset()) {
         comparing_.pass(lend(at, std::min(segment.end, at + kPartSize)));

@@ -59,7 +59,7 @@ bool is_control(char32_t c) {
     return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF;
 }
 
-bool is_digit(char32_t c) { return utf8proc_category(code_point(c)) == UTF8PROC_CATEGORY_ND; }
+bool is_decimal_digit(char32_t c) { return utf8proc_category(code_point(c)) == UTF8PROC_CATEGORY_ND; }
 
 // Unicode's canonical order: each run of marks is sorted by combining class.
 void put_marks_in_order(std::u32string& text) {
@@ -110,7 +110,7 @@ std::u32string without_separators(const std::u32string& text) {
             result += *at++;
             continue;
         }
-        if (at != text.begin() && is_digit(at[-1]) && end != text.end() && is_digit(*end)) {
+        if (at != text.begin() && is_decimal_digit(at[-1]) && end != text.end() && is_decimal_digit(*end)) {
             const std::size_t size = result.size();
             std::remove_copy(at, end, std::back_inserter(result), U' ');
             if (result.size() == size) result += U' ';

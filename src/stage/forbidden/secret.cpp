@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-enum class Alphabet : std::uint8_t {
+enum class SecretAlphabet : std::uint8_t {
     kUpper,   // A-Z 0-9
     kWord,    // A-Z a-z 0-9
     kBase64,  // A-Z a-z 0-9 _ -
@@ -20,55 +20,55 @@ enum class Alphabet : std::uint8_t {
 };
 
 // A secret begins with `prefix`; then follow at least `least` characters.
-struct Form {
+struct SecretForm {
     TextInPlace<24> prefix;
-    Alphabet alphabet;
+    SecretAlphabet alphabet;
     std::uint16_t least;
 };
 
 // Sources: the documentation of each service, as far as it states the form. All of them are made to be found.
 
 // The prefixes are so rare in words that they may also follow one.
-constexpr Form kMarkedForms[] = {
-    {"AGE-SECRET-KEY-1", Alphabet::kUpper, 58},  // age
-    {"dckr_pat_", Alphabet::kBase64, 27},        // Docker
-    {"gho_", Alphabet::kWord, 36},               // GitHub
-    {"ghp_", Alphabet::kWord, 36},
-    {"ghr_", Alphabet::kWord, 36},
-    {"ghs_", Alphabet::kWord, 36},
-    {"ghu_", Alphabet::kWord, 36},
-    {"github_pat_", Alphabet::kBase64, 82},
-    {"glpat-", Alphabet::kDotted, 20},                // GitLab
-    {"hf_", Alphabet::kWord, 34},                     // Hugging Face
-    {"npm_", Alphabet::kWord, 36},                    // npm
-    {"pypi-AgEIcHlwaS5vcmc", Alphabet::kBase64, 50},  // PyPI: a macaroon of pypi.org
-    {"rk_live_", Alphabet::kWord, 24},                // Stripe
-    {"sk_live_", Alphabet::kWord, 24},
-    {"sk-ant-", Alphabet::kBase64, 80},   // Anthropic
-    {"sk-proj-", Alphabet::kBase64, 40},  // OpenAI
-    {"xapp-", Alphabet::kBase64, 40},     // Slack
-    {"xoxb-", Alphabet::kBase64, 40},
-    {"xoxp-", Alphabet::kBase64, 40},
+constexpr SecretForm kMarkedForms[] = {
+    {"AGE-SECRET-KEY-1", SecretAlphabet::kUpper, 58},  // age
+    {"dckr_pat_", SecretAlphabet::kBase64, 27},        // Docker
+    {"gho_", SecretAlphabet::kWord, 36},               // GitHub
+    {"ghp_", SecretAlphabet::kWord, 36},
+    {"ghr_", SecretAlphabet::kWord, 36},
+    {"ghs_", SecretAlphabet::kWord, 36},
+    {"ghu_", SecretAlphabet::kWord, 36},
+    {"github_pat_", SecretAlphabet::kBase64, 82},
+    {"glpat-", SecretAlphabet::kDotted, 20},                // GitLab
+    {"hf_", SecretAlphabet::kWord, 34},                     // Hugging Face
+    {"npm_", SecretAlphabet::kWord, 36},                    // npm
+    {"pypi-AgEIcHlwaS5vcmc", SecretAlphabet::kBase64, 50},  // PyPI: a macaroon of pypi.org
+    {"rk_live_", SecretAlphabet::kWord, 24},                // Stripe
+    {"sk_live_", SecretAlphabet::kWord, 24},
+    {"sk-ant-", SecretAlphabet::kBase64, 80},   // Anthropic
+    {"sk-proj-", SecretAlphabet::kBase64, 40},  // OpenAI
+    {"xapp-", SecretAlphabet::kBase64, 40},     // Slack
+    {"xoxb-", SecretAlphabet::kBase64, 40},
+    {"xoxp-", SecretAlphabet::kBase64, 40},
 };
 
 // These must not follow a letter or a digit.
-constexpr Form kPlainForms[] = {
-    {"AKIA", Alphabet::kUpper, 16},   // Amazon: the id of an access key
-    {"ASIA", Alphabet::kUpper, 16},   // Amazon: a temporary one
-    {"AIza", Alphabet::kBase64, 35},  // Google: an API key
-    {"SG.", Alphabet::kDotted, 66},   // SendGrid
-    {"eyJ", Alphabet::kDotted, 60},   // JSON Web Token (RFC 7519): {" in base64url
+constexpr SecretForm kPlainForms[] = {
+    {"AKIA", SecretAlphabet::kUpper, 16},   // Amazon: the id of an access key
+    {"ASIA", SecretAlphabet::kUpper, 16},   // Amazon: a temporary one
+    {"AIza", SecretAlphabet::kBase64, 35},  // Google: an API key
+    {"SG.", SecretAlphabet::kDotted, 66},   // SendGrid
+    {"eyJ", SecretAlphabet::kDotted, 60},   // JSON Web Token (RFC 7519): {" in base64url
 };
 
-bool is_in(Alphabet alphabet, std::uint8_t byte) {
+bool is_in(SecretAlphabet alphabet, std::uint8_t byte) {
     if (is_digit(byte) || (byte >= 'A' && byte <= 'Z')) return true;
-    if (alphabet == Alphabet::kUpper) return false;
+    if (alphabet == SecretAlphabet::kUpper) return false;
     if (is_letter(byte)) return true;
-    if (alphabet == Alphabet::kWord) return false;
-    return byte == '_' || byte == '-' || (byte == '.' && alphabet == Alphabet::kDotted);
+    if (alphabet == SecretAlphabet::kWord) return false;
+    return byte == '_' || byte == '-' || (byte == '.' && alphabet == SecretAlphabet::kDotted);
 }
 
-bool has_form(const Form& form, std::string_view text) {
+bool has_form(const SecretForm& form, std::string_view text) {
     const std::string_view prefix = form.prefix.view();
     // Nearly always one of the first two characters, of which all prefixes have two, differs.
     if (text.size() < prefix.size() + form.least || text[0] != prefix[0] || text[1] != prefix[1]) return false;
@@ -103,7 +103,7 @@ bool has_marked_form(std::string_view text, std::size_t mark) {
 }
 
 bool has_plain_form(std::string_view text) {
-    return std::ranges::any_of(kPlainForms, [&](const Form& form) { return has_form(form, text); });
+    return std::ranges::any_of(kPlainForms, [&](const SecretForm& form) { return has_form(form, text); });
 }
 
 // What to do at a character.
@@ -111,7 +111,7 @@ enum class Step : std::uint8_t { kNext, kMark, kBegin };
 constexpr auto kStepAt = [] {
     std::array<Step, 256> steps{};
     steps['_'] = steps['-'] = Step::kMark;
-    for (const Form& form : kPlainForms) steps[static_cast<std::uint8_t>(form.prefix.view()[0])] = Step::kBegin;
+    for (const SecretForm& form : kPlainForms) steps[static_cast<std::uint8_t>(form.prefix.view()[0])] = Step::kBegin;
     return steps;
 }();
 
