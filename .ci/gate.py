@@ -49,10 +49,10 @@ STEPS = {
     "build-release": Step("", "compiler", 40, "./dev build-tests release"),
     "release": Step("build-release", "", 60, "./dev test release"),
     "build-asan": Step("", "compiler", 40, "./dev build-tests asan"),
-    "asan": Step("build-asan", "", 60, "./dev test asan"),
+    "asan": Step("build-asan", "", 60, "./dev test asan -LE rare"),
     "build-tsan": Step("", "compiler", 40, "./dev build-tests tsan"),
     "lint": Step("build-release", "compiler", 60, "./dev lint --changed {base}"),
-    "tsan": Step("build-tsan", "", 60, "./dev test tsan"),
+    "tsan": Step("build-tsan", "", 60, "./dev test tsan -LE rare"),
     "fuzz": Step("build-asan", "", 40, "./dev fuzz-changed {base}"),
     # No test runs the device code here, and optimising it takes most of the time. ./dev prove builds it optimised.
     "gpu": Step("", "compiler", 40, "env CLEAVE_CUDA_ARCHITECTURES=90 CLEAVE_CUDA_FLAGS=-G ./dev gpu"),

@@ -46,6 +46,9 @@ CASES = 1000000   # per day, at most
 PARTS = {
     "memory": Part("a run ends cleanly whichever requests for memory fail", "release", """
         tests/faults/memory_test.py --cleave {release} --rounds 1000 --seed {seed}"""),
+    "sanitized": Part("the tests that the gate runs without a sanitizer only", "asan tsan", """
+        ./dev test asan -L rare
+        ./dev test tsan -L rare"""),
     "faults": Part("all or nothing, whatever fails; scripts that the gate leaves out of asan", "release asan", """
         tests/faults/input_test.py --cleave {release} --rounds 10 --seed {seed}
         tests/faults/filter_test.py --cleave {release} --rounds 20 --seed {seed}
