@@ -254,7 +254,7 @@ TEST_F(DeviceLaneTest, TheCpuGoesOnWhereTheDeviceFails) {
             failing_call_ = 0;
             EXPECT_EQ(cat(source, text, good_prospect()), wanted);
             const std::uint64_t calls = device_->calls();
-            const std::uint64_t step = test::kSanitized ? 34 : 3;
+            const std::uint64_t step = test::stride(11, 67);
             std::uint64_t remarks = 0;
             for (failing_call_ = ++first; failing_call_ <= calls; failing_call_ += step) {
                 SCOPED_TRACE(failing_call_);
@@ -455,7 +455,7 @@ TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpuWhereTheDeviceFailsToo) {
                 failing_call_ = 0;
                 EXPECT_TRUE(cat(source, text, good_prospect()).has_same_end(wanted));
                 const std::uint64_t calls = device_->calls();
-                for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 97 : 31) {
+                for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::stride(31, 199)) {
                     const Outcome made = cat(source, text, good_prospect());
                     ASSERT_TRUE(made.has_same_end(wanted)) << failing_call_ << ": " << made << " : " << wanted;
                 }

@@ -122,7 +122,7 @@ TEST_P(IndexTest, ReadsLongRunsOfEscapes) {
     for (const Dialect& dialect : every_dialect_and_rule()) {
         if (!dialect.escape) continue;
         for (const std::size_t length : {4095U, 9000U, 4094U, 4096U, 4097U, 9001U}) {
-            if (!is_thorough() && length != 4095 && length != 9000) continue;
+            if (!is_thorough() && length != 4095 && (kSanitized || length != 9000)) continue;
             const std::string run(length, '\\');
             for (const std::string head : {"a,b\n", "aa,b\n", "a,\"b\nc", "aa,\"b\nc", "a,\"b\"", "aa,\"b\""}) {
                 const IndexCheck check(head + run + "\"\n,x\n\"y\nz\",\"\n", dialect);
