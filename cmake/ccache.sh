@@ -6,12 +6,17 @@
 # compiled in another clone, and a cached header would be useful only in its own clone. Here the header is rebuilt each
 # time, and a checksum of all files that went into it is stored beside it; with CCACHE_PCH_EXTSUM ccache compares the
 # checksum. ccache does not examine what -Xclang passes on, so the path of the header's source is made relative here.
+#
+# GCC's old header is removed before a new one is made: the preprocessor would use it, and so ccache would find it again.
 case " $* " in
 *" -emit-pch "*) ;;
 *)
     for argument; do
         shift
-        case $argument in "$PWD"/*cmake_pch.hxx) argument=${argument#"$PWD"/} ;; esac
+        case $argument in
+        "$PWD"/*cmake_pch.hxx) argument=${argument#"$PWD"/} ;;
+        *cmake_pch.hxx.gch) rm -f "$argument" ;;
+        esac
         set -- "$@" "$argument"
     done
     exec ccache "$@"
