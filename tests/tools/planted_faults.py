@@ -49,8 +49,9 @@ FAULTS = [
           "    if (piece.number % 200 == 0) return;\n    MutexLock lock(mutex_);\n    if (is_kept) {",
           "release", "^(faults.signals|faults.output)$", "faults.signals: "),
     Fault("value in a message: the forbidden address itself", "src/stage/worker.cpp",
-          'throw InputError(std::string(what) + " in column " +',
-          'throw InputError(std::string(what) + " " + std::string(field.begin, field.end) + " in column " +',
+          'throw InputError(what->phrase + " in column " +',
+          'throw InputError(what->phrase + std::string(record.bytes + field.begin, record.bytes + field.end) +'
+          ' " in column " +',
           "release", "^(cli|faults.secrets)$", "cli: "),
     Fault("dropped check: a line that is not JSON has the empty key", "src/keys/json_key.cpp",
           "    if (found.fault)\n", "    if (found.fault) return {nullptr, 0};\n    if (found.fault)\n",

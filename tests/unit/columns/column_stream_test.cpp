@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -535,15 +536,13 @@ TEST(ColumnStream, AnotherThreadMayRelease) {
     const std::string text = sample(20'000);
     const Rows expected = reference_rows(text, {0, 1, 2, 3});
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable_any changed;
     std::deque<ArrowArray> handed;
-    bool is_done = false;
     Rows rows;
-    std::jthread consumer([&] {
+    std::jthread consumer([&](const std::stop_token& stop) {
         for (;;) {
             std::unique_lock lock(mutex);
-            changed.wait(lock, [&] { return !handed.empty() || is_done; });
-            if (handed.empty()) return;
+            if (!changed.wait(lock, stop, [&] { return !handed.empty(); })) return;
             ArrowArray array = handed.front();
             handed.pop_front();
             lock.unlock();
@@ -560,11 +559,7 @@ TEST(ColumnStream, AnotherThreadMayRelease) {
             handed.push_back(array);
         }
     }
-    {
-        const std::scoped_lock lock(mutex);
-        is_done = true;
-    }
-    changed.notify_one();
+    consumer.request_stop();
     consumer.join();
     EXPECT_EQ(rows, expected);
 }
