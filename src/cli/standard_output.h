@@ -24,7 +24,7 @@ public:
         if (buffer_.size() >= kBufferSize) flush();
     }
 
-    // Prints the numbers on one line, with the separator between them. Many times faster than print().
+    // Prints the numbers, at least one, on one line, with the separator between them. Many times faster than print().
     void print_row(std::span<const std::uint64_t> numbers, char separator);
 
     void write(std::span<const std::uint8_t> bytes);
