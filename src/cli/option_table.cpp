@@ -193,10 +193,9 @@ std::vector<OptionRow> other_rows() {
 
 const std::vector<OptionRow>& option_table() {
     static const std::vector<OptionRow> kRows = [] {
-        std::vector<OptionRow> rows;
-        for (const auto& part :
-             {cut_rows(), choice_rows(), output_rows(), record_rows(), dialect_rows(), other_rows()}) {
-            rows.insert(rows.end(), part.begin(), part.end());
+        std::vector<OptionRow> rows = cut_rows();
+        for (const auto more : {choice_rows, output_rows, record_rows, dialect_rows, other_rows}) {
+            std::ranges::move(more(), std::back_inserter(rows));
         }
         return rows;
     }();
