@@ -21,8 +21,9 @@ allowance for noise. It is what a change may add outside the hot path, for examp
 
 What makes counts exact: one thread and a named kernel; inputs made from a fixed seed; folders to run in whose paths are
 of equal length, an environment with only PATH and the preloaded library, and binaries with paths of equal length,
-because starting a process includes scanning and copying these strings; and the same random bytes each time
-(fixed_random.c), because the seed of a hash table determines how many slots are tried. So both binaries can run side by
+because starting a process includes scanning and copying these strings; the same random bytes each time
+(fixed_random.c), because the seed of a hash table determines how many slots are tried; and malloc's cache without a
+limit, because what it costs to merge and to find blocks outside of it depends on where they happen to lie. So both binaries can run side by
 side. Address randomisation has no effect, because Valgrind itself places mappings.
 
 What Callgrind cannot see: the operating system's work (system calls, page faults, input and output); the cost of an
@@ -49,6 +50,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 LIMIT = 1.002
+TUNABLES = "glibc.malloc.tcache_count=65535"   # the most that there is
 FOLDER = os.path.join(ROOT, "build", "prove", "counts")
 KEPT = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cleave", "counts")
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"   # what the gate compares with if it does not trust its base
@@ -209,7 +211,7 @@ def count(binary, words, work, preloaded):
     out, data = os.path.join(work, "out"), os.path.join(work, "callgrind.out")
     shutil.rmtree(out, ignore_errors=True)
     os.mkdir(out)
-    environment = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": preloaded}
+    environment = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": preloaded, "GLIBC_TUNABLES": TUNABLES}
     run([need_tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=" + data, binary, words[0], "--threads", "1",
          "--kernel", kernel(), *words[1:]], cwd=work, env=environment)
     return read_annotated(run([need_tool("callgrind_annotate"), "--threshold=100", "--auto=no", data]))
