@@ -20,6 +20,7 @@ namespace cleave::store {
 namespace {
 
 constexpr int kNoSuchRange = 416;
+constexpr char kTooMuch[] = "the server sent more than it was asked for";
 
 struct ContentRange {
     std::uint64_t begin = 0;
@@ -242,7 +243,10 @@ std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& c
             if (range->begin != 0 || range->end != 1) throw Transient("the server sent another range");
             size = range->total;
         };
-        exchange.sink = [](std::span<const std::uint8_t>) {};
+        exchange.sink = [taken = std::size_t{0}](std::span<const std::uint8_t> bytes) mutable {
+            taken += bytes.size();
+            if (taken > 1) throw Transient(kTooMuch);
+        };
         return exchange;
     };
     Response response = perform(first_byte, call);
@@ -300,7 +304,7 @@ void Object::read(std::uint64_t offset, std::span<std::uint8_t> into, cleave_sto
         try {
             Exchange exchange = exchange_of(offset + done, into.size() - done);
             exchange.sink = [&](std::span<const std::uint8_t> bytes) {
-                if (bytes.size() > into.size() - done) throw Transient("the server sent more than it was asked for");
+                if (bytes.size() > into.size() - done) throw Transient(kTooMuch);
                 std::ranges::copy(bytes, into.begin() + static_cast<std::ptrdiff_t>(done));
                 done += bytes.size();
             };

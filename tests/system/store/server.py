@@ -13,7 +13,7 @@ ExpiredToken. Whoever changes the key amid requests holds `lock`.
 
 Faults of any request: "500", "503", "429", "expired", "reset" (before anything is done), "lost" (everything is done,
 but no answer comes), "silent", ("redirect", URL), "user" (a 404 that is not about the object). Of reading: "tag",
-"whole", "other", "size", "short", "slow", "cut".
+"whole", "other", "size", "short", "slow", "cut", "endless" (more and more bytes, until nobody reads them).
 Of requests with a body: "cut", in the middle of it. Of completions and copies: "error200", a failure with status 200.
 """
 import datetime
@@ -299,6 +299,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206)
         for name, value in headers.items():
             self.send_header(name, value)
+        if fault == "endless":
+            self.close_connection = True
+            self.end_headers()
+            for _ in range(1 << 14):   # to be sure that this ends
+                self.wfile.write(bytes(1 << 16))
+            return
         self.send_header("Content-Length", str(len(data)))
         if fault == "short":
             data = data[:len(data) // 2]

@@ -205,6 +205,15 @@ def lasting_faults(bench):
                           (fault, first, found, os.listdir(folder)))
 
 
+def endless(bench):
+    """An answer that does not end, whatever it answers: an error, long before the answer has been read"""
+    with Server({"bucket/a.csv": records(2000, 9)}, KEY, SECRET) as server:
+        for is_first in (True, False):
+            server.fault = lambda request, is_first=is_first: "endless" if (request.range == (0, 0)) == is_first else None
+            found = bench.run(server, "count", "s3://bucket/a.csv")
+            check(found[0] == 1 and "more than it was asked for" in found[2], "first: %s: %s" % (is_first, found))
+
+
 def replaced(bench):
     """An object that is replaced or removed while it is read: exit 4, and no piece"""
     data = records(400000, 5)
@@ -357,8 +366,8 @@ def encryption(bench):
         check(found[0] == 1 and found[1] == b"" and "certificate" in found[2], "one that is not: %s" % (found,))
 
 
-CHECKS = (without_module, same_as_files, many_parts, passing_faults, lasting_faults, replaced, ranges, credentials, urls, redirections,
-          encryption)
+CHECKS = (without_module, same_as_files, many_parts, passing_faults, lasting_faults, endless, replaced, ranges, credentials, urls,
+          redirections, encryption)
 
 
 def judge(one, bench):
