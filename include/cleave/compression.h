@@ -32,12 +32,18 @@ std::string_view compression_name(Compression format);
 // ".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"; empty for kNone.
 std::string_view compression_suffix(Compression format);
 
-// The path without the suffix of a compressed file, if it has one.
+// The format whose suffix the path ends in; kNone if there is none.
+Compression compression_named_by(std::string_view path);
+// The path without that suffix.
 std::string_view without_compression_suffix(std::string_view path);
 
 // The format of data that begins with `head`; kNone if it is not compressed. The first kMagicSize bytes are enough.
 // Office documents, which are zip archives, are not meant.
 constexpr std::size_t kMagicSize = 64;
 Compression compression_of(std::span<const std::uint8_t> head);
+
+// Whether data that ends after `head` is nothing, or the first bytes with which each stream of the format begins: what
+// an interrupted download leaves.
+bool is_cut_short(Compression format, std::span<const std::uint8_t> head);
 
 }  // namespace cleave

@@ -138,12 +138,13 @@ enum class DialectDoubt : std::uint8_t {
     kNulTerminator,    // records seem to end with NUL, not with a line break
     kRecordSeparator,  // records seem to end with 0x1E
     kUnitSeparator,    // records seem to end with 0x1F
-    // Quotes are not plain data, and the input seems to be:
-    kJsonLines,          // JSON Lines
-    kJsonArray,          // one JSON array
-    kJsonText,           // JSON objects that span several lines
+    // The input seems to be:
+    kJsonLines,  // JSON Lines
+    kJsonArray,  // one JSON array
+    kJsonText,   // JSON objects that span several lines
+    // Quotes are not plain data, and:
     kEscapedQuotes,      // backslashes seem to escape quotes
-    kPlainQuotes,        // quotes between tabs seem to be plain data
+    kPlainQuotes,        // quotes seem to be plain data
     kQuotesUnexplained,  // no delimiter explains the quotes: even under the one that was sniffed some are misplaced,
                          // and fewer than half of the records agree on a number of fields above 1
 };

@@ -46,8 +46,9 @@ struct Together {
     RuleText column = {};             // one column, given by its name or as #N: see doc/guide/rules.md
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
-    // A record without the field has the empty value, like an empty record. If false, such a record causes InputError
-    // when it is examined to find a cut.
+    // A record without the field has the empty value, like an empty record; in one with more fields than the header the
+    // field is at the header's place. If false, such a record causes InputError when it is examined to find a cut; one
+    // with more fields only if the column is named and the further fields are not all empty.
     bool accepts_missing = false;
 
     bool operator==(const Together&) const = default;
@@ -74,7 +75,9 @@ struct ByValue {
     RuleText columns = {};
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
-    // A record without the field has the empty value, like an empty record. If false, such a record causes InputError.
+    // A record without the field has the empty value, like an empty record; in one with more fields than the header the
+    // field is at the header's place. If false, such a record causes InputError; one with more fields only if the
+    // column is named and the further fields are not all empty.
     bool accepts_missing = false;
     // The number of pieces, instead of one for each value: at least 1, at most kMostValues. A value belongs to piece
     // hash % buckets + 1.

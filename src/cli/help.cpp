@@ -28,7 +28,7 @@ struct VerbRow {
 constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
     {"split HOW [options] [FILE|-]",
      "cut a file into pieces",
-     "pieces records max-bytes by header no-header output mkdir force compress select redact resume quiet",
+     "pieces records max-bytes by parts header no-header output force compress select redact resume quiet",
      {"split -n 8 orders.csv                  8 pieces, each with the header",
       "split -C 1G --mkdir -o parts/ orders.csv",
       "split --by item orders.csv             a piece per value of a column",
@@ -183,7 +183,10 @@ std::string long_help(Verb verb) {
         if (std::strcmp(group, option.group) != 0) text += formatted("{}:\n", group = option.group);
         text += option_lines(option);
     }
-    return text;
+    return text +
+           "Exit status:\n"
+           "  0 success, 1 a file or the system fails, 2 usage, 3 the input is malformed,\n"
+           "  4 the input changed meanwhile; after a signal, 128 and its number\n";
 }
 
 std::string version_text() {

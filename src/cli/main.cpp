@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/json.h"
 #include "base/shell_word.h"
 #include "base/suggest.h"
 #include "cleave/experimental/device.h"
@@ -47,6 +48,21 @@ constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
 constexpr int kChanged = 4;
 
+// split --json: an error is an event, too. If this fails, there is still the message.
+void print_error_event(int code, std::string_view text) noexcept {
+    try {
+        Json event;
+        event["event"] = "error";
+        event["status"] = static_cast<std::uint64_t>(code);
+        event["message"] = std::string(text);
+        StandardOutput out;
+        out.print("{}\n", event.text());
+        out.flush();
+    } catch (const std::exception& error) {
+        std::ignore = error;
+    }
+}
+
 // After the commit every failure becomes a warning.
 int fail(const Context& context, int code, std::string_view text) noexcept {
     if (context.is_committed) {
@@ -55,6 +71,7 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
     }
     die_of_caught_signal();
     print_message(text);
+    if (context.arguments.verb == Verb::kSplit && context.arguments.json) print_error_event(code, text);
     return code;
 }
 

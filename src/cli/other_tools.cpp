@@ -21,18 +21,20 @@ struct VerbHint {
     char what[44];  // what the command does
 };
 
-constexpr std::array<VerbHint, 12> kVerbs = {{
+constexpr std::array<VerbHint, 14> kVerbs = {{
     {"concat", "join PIECE...", "puts pieces back together"},
     {"head", "cat -r 1-10 FILE", "prints the first ten records"},
     {"headers", "check --columns FILE", "prints the names of the columns"},
     {"merge", "join PIECE...", "puts pieces back together"},
     {"partition", "split --by COLUMN FILE", "makes a piece for each value"},
+    {"repair", "check FILE", "reports the faults of a file"},
     {"select", "cat --select COLUMNS FILE", "prints some columns"},
     {"shard", "split -n PIECES FILE", "makes pieces of nearly equal size"},
     {"slice", "cat -r A-B FILE", "prints records A to B"},
     {"sniff", "check FILE", "says which dialect a file has"},
     {"tail", "cat -r A- FILE", "prints record A and all records after it"},
     {"validate", "check FILE", "reports the faults of a file"},
+    {"view", "cat FILE", "prints records"},
     {"wc", "count FILE", "counts records"},
 }};
 
@@ -48,7 +50,7 @@ struct OptionHint {
 
 // Spellings from GNU split, qsv, xan, xsv, Miller, pandas and DuckDB. This is a table rather than an edit distance,
 // because --lines is close to --files but means -l.
-constexpr std::array<OptionHint, 57> kOptions = {{
+constexpr std::array<OptionHint, 63> kOptions = {{
     {"-b", kCut, "-C SIZE"},
     {"--bytes", kCut, "-C SIZE"},
     {"--line-bytes", kCut, "-C SIZE"},
@@ -62,6 +64,12 @@ constexpr std::array<OptionHint, 57> kOptions = {{
     {"--chunks", kCut, "-n PIECES"},
     {"-c", kCut, "-n PIECES"},
     {"--parts", bit(Verb::kOffsets), "-n PIECES"},
+    {"--train", kSplit, "--parts train=0.8,test=0.2"},
+    {"--test", kSplit, "--parts train=0.8,test=0.2"},
+    {"--ratio", kSplit, "--parts train=0.8,test=0.2"},
+    {"--fraction", kSplit, "--parts train=0.8,test=0.2"},
+    {"--percent", kSplit, "--parts train=0.8,test=0.2"},
+    {"--shares", kSplit, "--parts train=0.8,test=0.2"},
     {"--partition-by", kSplit, "--by COLUMN"},
     {"--partition_by", kSplit, "--by COLUMN"},
     {"--group-by", kSplit, "--by COLUMN"},
@@ -172,6 +180,13 @@ bool is_share(std::string_view text) {
 // In split -n l/4 and l/2/4 the letter asks for whole lines. cleave never cuts a record.
 std::string_view without_letter(std::string_view text) { return text.starts_with("l/") ? text.substr(2) : text; }
 
+// Whether the word is a unit of size, such as MB.
+bool is_unit(std::string_view word) {
+    std::string unit;
+    for (const char letter : word) unit += to_lower(letter);
+    return unit.size() < 4 && unit.find_first_of("kmgt") == 0 && (unit.size() == 1 || unit.ends_with('b'));
+}
+
 }  // namespace
 
 std::string verb_hint(std::string_view word) {
@@ -198,6 +213,7 @@ std::string option_hint(Verb verb, std::string_view option) {
 std::string second_input_hint(Verb verb, const std::vector<std::string>& inputs) {
     if (verb == Verb::kCat) return "; cleave join puts files together";
     if (verb == Verb::kSample && is_number(inputs[0])) return formatted("; use -k {}", inputs[0]);
+    if (std::ranges::any_of(inputs, is_unit)) return "; a size is one word, such as 100MB";
     if (verb == Verb::kSplit) return "; use -o 'PREFIX{i}{ext}' or -o FOLDER/ for the names of pieces";
     return "";
 }
@@ -218,6 +234,7 @@ std::string pieces_hint(std::string_view text) {
 std::string parts_hint(std::string_view text) { return is_number(text) ? formatted("; use -n {}", text) : ""; }
 
 std::string share_hint(std::string_view text) {
+    if (is_number(text)) return formatted("; for the first {} records, use -r 1-{}", text, text);
     const std::string_view rest = without_letter(text);
     return rest != text && is_share(rest) ? formatted("; write {}", rest) : "";
 }

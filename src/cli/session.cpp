@@ -69,14 +69,46 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
                      verb_name(context.arguments.verb), is_piped ? "-" : "TEXT");
 }
 
+// For an input whose name promises compressed data, which it is not.
+void heed_suffix(Context& context, Input& input) {
+    const Compression named = compression_named_by(context.path);
+    if (named == Compression::kNone || input.compression() != Compression::kNone) return;
+    const auto head = input.peek(kMagicSize);
+    const std::string_view name = compression_name(named);
+    if (is_cut_short(named, head))
+        throw InputError(formatted("it has {} {}, and no {} data; is it the rest of a failed transfer?", head.size(),
+                                   head.size() == 1 ? "byte" : "bytes", name));
+    if (foreign_format(input.peek(kSniffSize))) return;
+    Diagnostics(context).warn(
+        formatted("the name ends in {}, but this is no {} data; it is read as it is", compression_suffix(named), name));
+}
+
 SniffedDialect settle(Context& context, Input& input) {
     const auto foreign = foreign_format(input.peek(kSniffSize));
     SniffedDialect sniffed;
     if (!foreign) sniffed = settle_dialect(context.arguments.dialect, input);
     if (input.accept_touch()) return settle(context, input);
+    heed_suffix(context, input);
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     Diagnostics(context).take(sniffed);
     return sniffed;
+}
+
+bool is_only_selected(const StageOptions& options) {
+    return options.rules.empty() && !options.default_action && options.forbid.empty() &&
+           options.forbid_patterns.empty();
+}
+
+// A suffix that settles the delimiter is as good as -d for columns by number, but not where rules redact.
+void heed_name(Context& context, const SniffedDialect& sniffed) {
+    Arguments& arguments = context.arguments;
+    const bool is_given = !arguments.dialect.sniff_delimiter || (sniffed.delimiter_reason == DelimiterReason::kName &&
+                                                                 is_only_selected(arguments.stage.options));
+    arguments.stage.options.is_delimiter_given = is_given;
+    if (arguments.policy.by) arguments.policy.by->is_delimiter_given = is_given;
+    if (arguments.policy.together) arguments.policy.together->is_delimiter_given = is_given;
+    if (arguments.quasi) arguments.quasi->is_delimiter_given = is_given;
+    if (arguments.sensitive) arguments.sensitive->is_delimiter_given = is_given;
 }
 
 std::string left_out_text(const Input& input) {
@@ -130,6 +162,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     try {
         opened.sniffed = settle(context, opened.input);
         opened.dialect = opened.sniffed.dialect;
+        heed_name(context, opened.sniffed);
         context.are_records_lines = is_json_lines(opened.dialect) && opened.dialect.preamble == 0;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
         opened.index = find_index(context, opened);

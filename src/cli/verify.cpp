@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "base/content_hash.h"
+#include "base/json.h"
 #include "base/parallel.h"
+#include "base/shell_word.h"
 #include "cleave/function_ref.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -46,6 +48,12 @@ std::string read_report(const Context& context, const std::string& path) {
     std::string text = read_named(context, path, kMaxSignedReport);
     if (text.size() > kMaxSignedReport)
         throw InputError(formatted("not a signed report: it is larger than {} MiB", kMaxSignedReport >> 20U));
+    if (const auto manifest = parse_json(text); manifest && manifest->find("dialect") != nullptr) {
+        throw InputError(
+            formatted("a manifest, not a signed report; cleave join --manifest {} >/dev/null compares the "
+                      "pieces with it",
+                      shell_word(shown_name(path))));
+    }
     return text;
 }
 

@@ -70,7 +70,8 @@ std::optional<std::size_t> json_fault_in(std::string_view text) {
 constexpr std::string_view kJsonBlanks = " \t\r\n";
 
 // What an object or an array that does not end within the head seems to be: nothing if a line of the head is no JSON.
-DialectDoubt doubt_of_long_json(std::string_view text) {
+// `is_lines`: see below.
+DialectDoubt doubt_of_long_json(std::string_view text, bool is_lines) {
     const bool is_object = text.front() == '{';
     const std::size_t end = text.rfind('\n');
     if (end != std::string_view::npos) {
@@ -79,14 +80,15 @@ DialectDoubt doubt_of_long_json(std::string_view text) {
         return is_object ? DialectDoubt::kJsonText : DialectDoubt::kJsonArray;
     }
     const std::size_t next = text.find_first_not_of(kJsonBlanks, 1);
-    if (next == std::string_view::npos) return DialectDoubt::kNone;
+    if (next == std::string_view::npos || is_lines) return DialectDoubt::kNone;
     if (is_object) return text[next] == '"' ? DialectDoubt::kJsonLines : DialectDoubt::kNone;
     return std::string_view("{[\"").find(text[next]) != std::string_view::npos ? DialectDoubt::kJsonArray
                                                                                : DialectDoubt::kNone;
 }
 
 // Whether the head begins with an object or an array that is JSON, and with nothing else in the line where that ends.
-DialectDoubt doubt_of_json(const Head& head) {
+// Where quotes are plain data each line is a record, so it counts only if it spans several lines.
+DialectDoubt doubt_of_json(const Head& head, bool is_lines) {
     std::string_view text = text_of(head);
     text.remove_prefix(std::min(text.find_first_not_of(kJsonBlanks), text.size()));
     if (text.empty() || (text.front() != '{' && text.front() != '[')) return DialectDoubt::kNone;
@@ -95,9 +97,10 @@ DialectDoubt doubt_of_json(const Head& head) {
     const std::string_view first = text.substr(0, text.find_last_not_of(kJsonBlanks, size - 1) + 1);
     const bool is_followed = text.find_first_of("\r\n", first.size()) < size;
     if (fault && (!is_followed || json_fault_in(first))) {
-        return head.is_all ? DialectDoubt::kNone : doubt_of_long_json(text);
+        return head.is_all ? DialectDoubt::kNone : doubt_of_long_json(text, is_lines);
     }
     if (first.find_first_of("\r\n") == std::string_view::npos) {
+        if (is_lines) return DialectDoubt::kNone;
         return first.front() == '{' || fault ? DialectDoubt::kJsonLines : DialectDoubt::kJsonArray;
     }
     return first.front() == '{' ? DialectDoubt::kJsonText : DialectDoubt::kJsonArray;
@@ -126,7 +129,7 @@ bool seems_plain(Dialect dialect, const DelimiterFit& fit, const Head& head) {
 DialectDoubt doubt_of_quotes(const SniffedDialect& sniffed, const Head& head) {
     const Dialect& dialect = sniffed.dialect;
     const bool may_be_escaped = has_escaped_quote(dialect, head);
-    const bool may_be_plain = dialect.delimiter == '\t' && head.has(*dialect.quote);
+    const bool may_be_plain = dialect.delimiter != ',' && head.has(*dialect.quote);
     const DelimiterReason reason = sniffed.delimiter_reason;
     const bool is_sniffed =
         reason != DelimiterReason::kGiven && reason != DelimiterReason::kLine && reason != DelimiterReason::kName;
@@ -143,9 +146,9 @@ DialectDoubt doubt_of_quotes(const SniffedDialect& sniffed, const Head& head) {
 
 DialectDoubt doubt_of(const SniffedDialect& sniffed, const Head& head) {
     const DialectDoubt doubt = doubt_of_terminator(sniffed.dialect, head);
-    if (doubt != DialectDoubt::kNone || !sniffed.dialect.quote) return doubt;
-    const DialectDoubt of_json = doubt_of_json(head);
-    return of_json != DialectDoubt::kNone ? of_json : doubt_of_quotes(sniffed, head);
+    if (doubt != DialectDoubt::kNone) return doubt;
+    const DialectDoubt of_json = doubt_of_json(head, !sniffed.dialect.quote);
+    return of_json != DialectDoubt::kNone || !sniffed.dialect.quote ? of_json : doubt_of_quotes(sniffed, head);
 }
 
 }  // namespace cleave

@@ -123,15 +123,25 @@ Terminator terminator_of(Dialect dialect, Head head) {
         head.bytes = head.bytes.first(head.bytes.size() - 1);
     if (!head.has('\r')) return Terminator::kLf;
     dialect.terminator = Terminator::kAny;
-    bool has_feed = false;
-    bool has_return = false;
+    std::size_t returns = 0;  // those that no LF follows
+    std::size_t feeds = 0;
+    std::size_t first_feed = 0;
     read(dialect, dialect.quoting, head, [&](const Step& step) {
         if (!is_past_record(step.transition.next)) return true;
-        has_feed = step.byte == '\n';
-        has_return = true;
-        return !has_feed;
+        if (step.byte == '\r') {
+            ++returns;
+            return true;
+        }
+        if (step.is_rest_of_crlf()) --returns;
+        if (feeds++ == 0) first_feed = step.offset;
+        return returns > 0;  // where an LF comes first, it ends records
     });
-    return has_return && !has_feed ? Terminator::kCr : Terminator::kLf;
+    if (returns == 0) return Terminator::kLf;
+    if (feeds == 0) return Terminator::kCr;
+    const auto is_break = [](std::uint8_t byte) { return byte == '\r' || byte == '\n'; };
+    const bool is_last = head.is_all && std::ranges::all_of(head.bytes.subspan(first_feed), is_break);
+    constexpr std::size_t kFarMore = 10;
+    return returns > 1 && (is_last || returns >= kFarMore * feeds) ? Terminator::kAny : Terminator::kLf;
 }
 
 TerminatorFit terminator_fit_of(const Dialect& dialect, const Head& head) {

@@ -23,8 +23,9 @@ struct Head {
 // must be valid.
 DelimiterFit fit_of(const Dialect& dialect, const Head& head);
 
-// The terminator of the records in the head, given everything else about the dialect: kCr if there are CRs but no LFs
-// outside quotes, otherwise kLf. A head without CRs is not parsed.
+// The terminator of the records in the head, given everything else about the dialect. Of what stands outside quotes:
+// kCr if there are CRs and no LFs; kAny if at least two CRs without an LF come first, and LFs are ten times as rare or
+// stand at the end of the input alone; otherwise kLf. A head without CRs is not parsed.
 Terminator terminator_of(Dialect dialect, Head head);
 
 // The terminators of the head.

@@ -40,6 +40,14 @@ constexpr Format kZip = {"a zip archive", "unzip -p FILE"};
 constexpr Format kBzip2 = {"a bzip2 stream", "bzip2 -dc FILE", true};
 constexpr Format kOffice = {"a spreadsheet or another Office document",
                             "ssconvert -T Gnumeric_stf:stf_csv FILE fd://1"};
+constexpr Format kLzma = {"an LZMA stream of the old format", "xz -dc --format=lzma FILE", true};
+constexpr Format kZlib = {"a zlib stream",
+                          "python3 -c \"import sys, zlib; o = zlib.decompressobj(); "
+                          "[sys.stdout.buffer.write(o.decompress(b)) for b in sys.stdin.buffer]\" <FILE",
+                          true};
+constexpr Format kPickle = {"a pickle of Python",
+                            "python3 -c \"import sys, pandas as p; "
+                            "p.read_pickle('FILE').to_csv(sys.stdout, index=False)\""};
 constexpr Format kFeather = {"an Arrow or Feather file",
                              "python3 -c \"import sys, pyarrow.feather as f, pyarrow.csv as c; "
                              "c.write_csv(f.read_table('FILE'), sys.stdout.buffer)\""};
@@ -82,7 +90,32 @@ constexpr Row kRows[] = {
       "c.write_csv(o.read_table('FILE'), sys.stdout.buffer)\""},
      {0, "ORC"}},
     {{"an SQLite database", "sqlite3 -header -csv FILE 'SELECT * FROM TABLE'"}, {0, "SQLite format 3\0"}},
-    {{"a PDF document", "java -jar tabula.jar -p all FILE"}, {0, "%PDF-"}},
+    {{"a RAR archive", "7z x -so FILE"}, {0, "Rar!\x1A\x07"}},
+    {{"an lzip stream", "lzip -dc FILE", true}, {0, "LZIP\1"}},
+    {kLzma, {0, "]\0\0"}, {5, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"}},  // the size is not known
+    {kLzma, {0, "]\0\0"}, {10, "\0\0\0"}},
+    {{"a snappy stream", "snzip -dc FILE", true}, {0, "\xFF\6\0\0sNaPpY"}},
+    {{"an LZO file", "lzop -dc FILE", true}, {0, "\x89LZO\0\r\n\x1A\n"}},
+    {kZlib, {0, "x\1"}},
+    {kZlib, {0, "x\x9C"}},
+    {kZlib, {0, "x\xDA"}},
+    {{"an HDF5 file", "python3 -c \"import sys, pandas as p; p.read_hdf('FILE').to_csv(sys.stdout, index=False)\""},
+     {0, "\x89HDF\r\n\x1A\n"}},
+    {kPickle, {0, "\x80\2"}},
+    {kPickle, {0, "\x80\3"}},
+    {kPickle, {0, "\x80\4\x95"}},
+    {kPickle, {0, "\x80\5\x95"}},
+    {{"a gzip stream of an unknown method", ""}, {0, "\x1F\x8B"}},
+};
+
+// Formats that begin with text, and may have no control byte in their head.
+struct TextFormat {
+    TextInPlace<44> begin;
+    Format format;
+};
+constexpr TextFormat kTextFormats[] = {
+    {"%PDF-", {"a PDF document", "java -jar tabula.jar -p all FILE"}},
+    {"version https://git-lfs.github.com/spec/", {"a Git LFS pointer", "git lfs smudge <FILE", true}},
 };
 
 // Files that cleave writes next to pieces, or for other machines. The pattern in `cleave count
@@ -156,6 +189,14 @@ bool is_tar(std::string_view text) {
     return octal(text.substr(kSumOffset, kSumSize)) == sum;
 }
 
+// Whether a member of a zip archive begins somewhere, as in one behind a program that unpacks it: with the version that
+// is needed to read it, 1.0 or 2.0.
+bool has_zip_member(std::string_view text) {
+    using namespace std::string_view_literals;
+    return text.find("PK\3\4\x0A\0"sv) != std::string_view::npos ||
+           text.find("PK\3\4\x14\0"sv) != std::string_view::npos;
+}
+
 // How many NULs there are at offsets 0, 1, 2 and 3 modulo 4.
 struct NulCounts {
     explicit NulCounts(std::string_view text) : rows(text.size() / 4) {
@@ -189,11 +230,15 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) 
     for (const WideEncoding& encoding : kEncodings) {
         if (text.starts_with(encoding.mark.view())) return encoding.format.described();
     }
+    for (const TextFormat& row : kTextFormats) {
+        if (text.starts_with(row.begin.view())) return row.format.described();
+    }
     if (!has_control(text)) return std::nullopt;
     for (const Row& row : kRows) {
         if (has(text, row.first) && has(text, row.second)) return row.format.described();
     }
     if (is_tar(text)) return kTar.described();
+    if (has_zip_member(text)) return kZip.described();
     if (text.size() < kLeastWideSize) return std::nullopt;
     const auto* encoding = std::ranges::find_if(
         kEncodings, [counts = NulCounts(text)](const WideEncoding& row) { return counts.fit(row); });

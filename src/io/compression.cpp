@@ -29,24 +29,27 @@ constexpr std::array<Row, 7> kRows = {{
 using namespace std::string_view_literals;
 
 // How a stream of each format begins. gzip: deflate is the only method that exists. bzip2: a block follows, or the end
-// of an empty stream. LZ4 has the same skippable frames as zstd; a stream that begins with one counts as zstd.
+// of an empty stream. LZ4 has the same skippable frames as zstd; after long ones a stream counts as zstd.
 struct Magic {
     Compression format;
     std::string_view begin;
 };
+constexpr std::string_view kLz4Frame = "\x04\x22\x4D\x18"sv;
+constexpr std::string_view kBzip2Begin = "BZh"sv;
+constexpr std::string_view kZipMember = "PK\3\4"sv;
 constexpr std::array<Magic, 4> kMagics = {{
     {Compression::kGzip, "\x1F\x8B\x08"sv},
     {Compression::kZstd, "\x28\xB5\x2F\xFD"sv},
     {Compression::kXz,
      "\xFD"
      "7zXZ\0"sv},
-    {Compression::kLz4, "\x04\x22\x4D\x18"sv},
+    {Compression::kLz4, kLz4Frame},
 }};
 
 bool is_bzip2(std::string_view text) {
     constexpr std::size_t kLevel = 3;
     constexpr std::size_t kSize = 10;
-    if (text.size() < kSize || !text.starts_with("BZh")) return false;
+    if (text.size() < kSize || !text.starts_with(kBzip2Begin)) return false;
     const std::string_view begin = text.substr(kLevel + 1, kSize - kLevel - 1);
     return text[kLevel] >= '1' && text[kLevel] <= '9' &&
            (begin == "1AY&SY"sv || begin ==
@@ -58,7 +61,7 @@ bool is_bzip2(std::string_view text) {
 bool is_zip(std::string_view text) {
     constexpr std::size_t kName = 30;
     const std::string_view name = text.substr(std::min(kName, text.size()));
-    return text.starts_with("PK\5\6"sv) || (text.starts_with("PK\3\4"sv) && !name.starts_with("[Content_Types].xml") &&
+    return text.starts_with("PK\5\6"sv) || (text.starts_with(kZipMember) && !name.starts_with("[Content_Types].xml") &&
                                             !name.starts_with("mimetypeapplication/"));
 }
 
@@ -66,6 +69,17 @@ bool is_zip(std::string_view text) {
 bool is_skippable_frame(std::string_view text) {
     return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
            text.substr(1, 3) == "\x2A\x4D\x18"sv;
+}
+
+// What follows the skippable frames that the text begins with.
+std::string_view after_skippable_frames(std::string_view text) {
+    constexpr std::size_t kHeader = 8;
+    while (is_skippable_frame(text) && text.size() >= kHeader) {
+        std::size_t size = 0;
+        for (std::size_t at = kHeader; at-- > 4;) size = size << 8 | static_cast<unsigned char>(text[at]);
+        text.remove_prefix(std::min(kHeader + size, text.size()));
+    }
+    return text;
 }
 
 const Row& row_of(Compression format) { return kRows.at(static_cast<std::size_t>(format)); }
@@ -79,11 +93,15 @@ int default_level(Compression format) { return row_of(format).default_level; }
 std::string_view compression_name(Compression format) { return row_of(format).name; }
 std::string_view compression_suffix(Compression format) { return row_of(format).suffix; }
 
-std::string_view without_compression_suffix(std::string_view path) {
+Compression compression_named_by(std::string_view path) {
     for (const Row& row : kRows) {
-        if (!row.suffix.empty() && path.ends_with(row.suffix)) return path.substr(0, path.size() - row.suffix.size());
+        if (!row.suffix.empty() && path.ends_with(row.suffix)) return row.format;
     }
-    return path;
+    return Compression::kNone;
+}
+
+std::string_view without_compression_suffix(std::string_view path) {
+    return path.substr(0, path.size() - compression_suffix(compression_named_by(path)).size());
 }
 
 Compression compression_of(std::span<const std::uint8_t> head) {
@@ -93,7 +111,16 @@ Compression compression_of(std::span<const std::uint8_t> head) {
     }
     if (is_bzip2(text)) return Compression::kBzip2;
     if (is_zip(text)) return Compression::kZip;
-    return is_skippable_frame(text) ? Compression::kZstd : Compression::kNone;
+    if (!is_skippable_frame(text)) return Compression::kNone;
+    return after_skippable_frames(text).starts_with(kLz4Frame) ? Compression::kLz4 : Compression::kZstd;
+}
+
+bool is_cut_short(Compression format, std::span<const std::uint8_t> head) {
+    const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+    if (format == Compression::kBzip2) return kBzip2Begin.starts_with(text);
+    if (format == Compression::kZip) return kZipMember.starts_with(text);
+    return std::ranges::any_of(
+        kMagics, [&](const Magic& magic) { return magic.format == format && magic.begin.starts_with(text); });
 }
 
 }  // namespace cleave

@@ -64,10 +64,22 @@ void Utf16Decoder::fail(const char* what, std::uint64_t offset) const {
                      " before its conversion)");
 }
 
+// Takes the first two units.
+void Utf16Decoder::check_mark(std::uint16_t unit) {
+    const bool is_big = encoding_ == Encoding::kUtf16Be;
+    if (units_ == 0) {
+        if (unit == kSwappedMark) fail("that begins with the byte order mark of the other byte order", 0);
+        has_mark_ = unit == kMark;
+        has_bytes_mark_ = unit == (is_big ? 0xEFBB : 0xBBEF);
+        return;
+    }
+    if (has_mark_ && unit == 0) fail("that begins with the byte order mark of UTF-32", 0);
+    if (has_bytes_mark_ && (is_big ? unit >> 8U : unit & 0xFFU) == 0xBF)
+        fail("that begins with the byte order mark of UTF-8", 0);
+}
+
 std::uint8_t* Utf16Decoder::append(std::uint8_t* to, std::uint16_t unit) {
-    if (units_ == 0 && unit == kSwappedMark) fail("that begins with the byte order mark of the other byte order", 0);
-    if (units_ == 0) has_mark_ = unit == kMark;
-    if (units_ == 1 && has_mark_ && unit == 0) fail("that begins with the byte order mark of UTF-32", 0);
+    if (units_ < 2) check_mark(unit);
     const std::uint64_t offset = 2 * units_++;
     if (high_ != 0) {
         if (!is_low(unit)) fail("with an unpaired surrogate", offset - 2);

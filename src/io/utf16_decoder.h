@@ -28,6 +28,7 @@ private:
     [[noreturn]] void fail(const char* what, std::uint64_t offset) const;
     template <bool kIsBig>
     std::uint8_t* convert(std::span<const std::uint8_t> bytes, std::uint8_t* to);
+    void check_mark(std::uint16_t unit);
     std::uint8_t* append(std::uint8_t* to, std::uint16_t unit);
 
     Encoding encoding_;
@@ -36,6 +37,7 @@ private:
     std::uint8_t odd_ = 0;     // the first byte of a unit
     bool has_odd_ = false;
     bool has_mark_ = false;
+    bool has_bytes_mark_ = false;  // it begins with the first two bytes of the mark of UTF-8
     std::vector<std::uint8_t> text_;
 };
 

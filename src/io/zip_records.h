@@ -50,7 +50,9 @@ struct ZipMember {
     bool has_descriptor() const noexcept { return (flags & 8U) != 0; }
     bool is_folder() const noexcept { return name.ends_with('/'); }
     // Whether the member counts as one of the archive's files. macOS adds folders of its own.
-    bool is_file() const noexcept { return !is_folder() && !name.starts_with("__MACOSX/"); }
+    bool is_file() const noexcept {
+        return !is_folder() && !name.starts_with("__MACOSX/") && name != ".DS_Store" && !name.ends_with("/.DS_Store");
+    }
 };
 
 // Reads a header or an entry, of which `record` has all bytes. Returns nothing if sizes are missing.

@@ -9,12 +9,14 @@
 //     seal (everything that can still fail), conclude, commit (cannot fail)
 #include "cleave/job.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "io/file_blob.h"
@@ -22,8 +24,11 @@
 #include "job/piece_bytes.h"
 #include "job/piece_reports.h"
 #include "job/signed_job.h"
+#include "keys/index_columns.h"
+#include "keys/key_field.h"
 #include "lane/rewriting.h"
 #include "plan/check_arguments.h"
+#include "plan/input_head.h"
 #include "scan/check_arguments.h"
 #include "stage/program.h"
 #include "write/check_arguments.h"
@@ -68,6 +73,7 @@ private:
         report_.sniffed = settle_dialect(job_.dialect, input_);
         policy_.header = header_mode(policy_.header, dialect());
         refuse_unclonable();
+        require_columns();
         spool_if_needed();
         compile_stage();
         const JobContext context{input_,  job_,     policy_,  dialect(), rewriting_.get(),
@@ -96,6 +102,22 @@ private:
         if (input_.compression() != Compression::kNone) why = "compressed";
         if (input_.encoding() != Encoding::kBytes) why = "converted to UTF-8";
         throw CloneError(input_.path() == "-" ? "stdin" : input_.path(), why);
+    }
+
+    // Throws RuleError, before anything else is read, if a column of the policy is not in the header. With rules, their
+    // compilation does. A header that does not end soon is left to what reads all of it.
+    void require_columns() {
+        if (has_rules() || (!policy_.by && !policy_.together)) return;
+        std::optional<InputHead> head;
+        try {
+            head = read_head(input_, dialect(), policy_.header, kSniffSize);
+        } catch (const InputError&) {
+            return;
+        }
+        if (std::ranges::all_of(head->sample, is_line_break)) return;
+        const InputColumns columns = columns_of_record(head->sample, dialect(), head->has_header);
+        if (policy_.by) find_key_columns(*policy_.by, columns);
+        if (policy_.together) find_key_column(*policy_.together, columns);
     }
 
     // Whether a stream that is needed in full is spooled only after the rules have changed it, while it is being

@@ -84,17 +84,23 @@ const std::uint8_t* skip_json_scalar(const std::uint8_t* at, const std::uint8_t*
         kind = JsonKind::kString;
         return skip_string(at, end, fault);
     }
+    const std::string_view rest(reinterpret_cast<const char*>(at), static_cast<std::size_t>(end - at));
+    if (rest.starts_with("-Infinity")) {
+        fault = {at + 1, "-Infinity is not a JSON value"};
+        return nullptr;
+    }
     if (*at == '-' || is_number_digit(*at)) {
         kind = JsonKind::kNumber;
         return skip_number(at, end, fault);
     }
-    const std::string_view rest(reinterpret_cast<const char*>(at), static_cast<std::size_t>(end - at));
     for (const Word& word : kWords) {
         if (!rest.starts_with(word.text)) continue;
         kind = word.kind;
         return at + word.text.size();
     }
-    fault = {at, "a value is missing"};
+    fault = {at, rest.starts_with("NaN")        ? "NaN is not a JSON value"
+                 : rest.starts_with("Infinity") ? "Infinity is not a JSON value"
+                                                : "a value is missing"};
     return nullptr;
 }
 

@@ -22,6 +22,18 @@ std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& lo
     return FirstRecord{{bytes.begin(), bytes.end()}, {begin, at.record}};
 }
 
+InputColumns columns_of_record(std::span<const std::uint8_t> record, const Dialect& dialect, bool has_header) {
+    InputColumns columns;
+    columns.are_paths = is_json_lines(dialect);
+    if (columns.are_paths) return columns;
+    std::vector<std::string> values = field_values(record, dialect);
+    columns.count = values.size();
+    columns.delimiter = dialect.delimiter;
+    columns.is_header_given = dialect.header == HeaderRecord::kNone;
+    if (has_header) columns.names = std::move(values);
+    return columns;
+}
+
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
     InputColumns columns;
     columns.are_paths = is_json_lines(index.dialect());
@@ -31,11 +43,7 @@ InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_hea
     const Findings& findings = index.findings();
     const bool is_empty = std::ranges::all_of(record->bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
     if (has_header && is_empty && findings.records == findings.header_records) return columns;
-    std::vector<std::string> values = field_values(record->bytes, index.dialect());
-    columns.count = values.size();
-    columns.is_header_given = index.dialect().header == HeaderRecord::kNone;
-    if (has_header) columns.names = std::move(values);
-    return columns;
+    return columns_of_record(record->bytes, index.dialect(), has_header);
 }
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cleave/error.h"
@@ -20,6 +21,10 @@ struct FirstRecord {
 // Returns nothing if the input has no bytes. The locator must belong to the index. Throws InputError for a record that
 // is too long, and InputChangedError.
 std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& locator);
+
+// The columns of a record, read as the dialect says; none in JSON Lines. Sets `is_header_given` if the dialect has no
+// header, and `are_paths`.
+InputColumns columns_of_record(std::span<const std::uint8_t> record, const Dialect& dialect, bool has_header);
 
 // Returns the columns of that record, read as the dialect says. Records that readers may read differently are not
 // rejected here; only rules reject them. There are no columns if the input has no bytes, or if its only record is empty

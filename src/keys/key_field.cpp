@@ -17,6 +17,10 @@ ColumnFinder finder_for(const std::vector<ColumnSyntax>& list, const InputColumn
     return ColumnFinder(columns, is_vouched_for ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden);
 }
 
+std::size_t header_fields_for(const ColumnSyntax& syntax, const InputColumns& columns) {
+    return is_name_of_column(syntax, columns) ? columns.count : SIZE_MAX;
+}
+
 // Takes a path from a list of them. The name in place of a header's consists of the steps, such as user.country.
 KeyColumn parse_key_path(RuleScanner& scanner, const RuleText& list) {
     KeyColumn column;
@@ -65,7 +69,10 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
     if (columns.count == 0) return {};
     const ColumnFinder finder = finder_for({syntax}, columns);
     const std::size_t number = finder.one(syntax, together.column);
-    return {number, finder.name_of(number), ""};
+    return {.number = number,
+            .name = finder.name_of(number),
+            .header = {},
+            .header_fields = header_fields_for(syntax, columns)};
 }
 
 std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns) {
@@ -87,7 +94,10 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
         if (std::ranges::find(found, number, &KeyColumn::number) != found.end()) {
             scanner.fail("the column " + finder.name_of(number) + " is named twice", syntax.place);
         }
-        found.push_back({number, finder.name_of(number), columns.names.empty() ? "" : columns.names[number]});
+        found.push_back({.number = number,
+                         .name = finder.name_of(number),
+                         .header = columns.names.empty() ? "" : columns.names[number],
+                         .header_fields = header_fields_for(syntax, columns)});
     }
     return found;
 }
@@ -97,23 +107,52 @@ Value KeyField::raw(const RecordBlock& block, std::size_t record) const {
     const FieldRow& row = block.rows[record];
     const std::size_t count = block.rows[record + 1].first - row.first;
     const std::size_t column = column_.number;
-    const auto end_of_last = [&] {
-        const std::uint32_t end = block.ends[row.first + count - 1];
-        if (end == row.begin || block.bytes[end - 1] != '\r') return end;
-        return content_end(block.bytes, row.begin, end, dialect_);
-    };
-    if (column < count) {
+    const std::size_t more = count - column - 1;  // fields after the column
+    if (more < most_after_) [[likely]] {
         const std::uint32_t begin = column == 0 ? row.begin : block.ends[row.first + column - 1] + 1;
-        const std::uint32_t end = column + 1 == count ? end_of_last() : block.ends[row.first + column];
+        const std::uint32_t end = more == 0 ? end_of_record(block, row, count) : block.ends[row.first + column];
         return {block.bytes.data() + begin, end - begin};
     }
-    const bool is_empty = count == 1 && end_of_last() == row.begin;
-    if (!is_empty && !accepts_missing_) {
-        throw InputError("a record of " + std::to_string(count) + (count == 1 ? " field" : " fields") +
-                             " has no column " + column_.name,
-                         Place{block.place.offset + row.begin, block.place.record + record});
+    return raw_of_odd(block, record);
+}
+
+std::uint32_t KeyField::end_of_record(const RecordBlock& block, const FieldRow& row, std::size_t count) const {
+    const std::uint32_t end = block.ends[row.first + count - 1];
+    if (end == row.begin || block.bytes[end - 1] != '\r') return end;
+    return content_end(block.bytes, row.begin, end, dialect_);
+}
+
+// For a record that lacks the field or has more fields than the header.
+Value KeyField::raw_of_odd(const RecordBlock& block, std::size_t record) const {
+    const FieldRow& row = block.rows[record];
+    const std::size_t count = block.rows[record + 1].first - row.first;
+    const std::size_t column = column_.number;
+    const auto field = [&](std::size_t i) -> Value {
+        const std::uint32_t begin = i == 0 ? row.begin : block.ends[row.first + i - 1] + 1;
+        const std::uint32_t end = i + 1 == count ? end_of_record(block, row, count) : block.ends[row.first + i];
+        return {block.bytes.data() + begin, end - begin};
+    };
+    if (column >= count) {
+        const bool is_empty = count == 1 && end_of_record(block, row, count) == row.begin;
+        if (!is_empty && !accepts_ragged_) refuse(block, record, " has no column " + column_.name);
+        return {nullptr, 0};
     }
-    return {nullptr, 0};
+    for (std::size_t i = column_.header_fields; i < count; ++i) {
+        Value value{};
+        const Value further = field(i);
+        if (decoder_.view(further.data, further.data + further.size, value) && value.size == 0) continue;
+        refuse(block, record,
+               " may have the column " + column_.name + " in another place, because the header has only " +
+                   std::to_string(column_.header_fields));
+    }
+    return field(column);
+}
+
+void KeyField::refuse(const RecordBlock& block, std::size_t record, const std::string& fault) const {
+    const FieldRow& row = block.rows[record];
+    const std::size_t count = block.rows[record + 1].first - row.first;
+    throw InputError("a record of " + std::to_string(count) + (count == 1 ? " field" : " fields") + fault,
+                     Place{block.place.offset + row.begin, block.place.record + record});
 }
 
 }  // namespace cleave

@@ -24,6 +24,9 @@ struct KeyColumn {
     std::string name;                             // for messages
     std::string header;                           // its name in the header, for pieces by value; empty without a header
     std::optional<JsonPath> path = std::nullopt;  // in JSON Lines
+    // If the column was given by its name: the number of fields in the header. In a record with more fields, names may
+    // be beside other fields than in the header.
+    std::size_t header_fields = SIZE_MAX;
 };
 
 // Both throw RuleError if the input has no such column, or if a column is named twice. An input without columns has no
@@ -35,15 +38,21 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
 // Immutable, so it can be used from any thread.
 class KeyField {
 public:
-    // The dialect must be valid. With `accepts_missing`, a record without the field counts as having an empty value.
-    KeyField(const Dialect& dialect, KeyColumn column, bool accepts_missing)
-        : dialect_(dialect), column_(std::move(column)), accepts_missing_(accepts_missing), decoder_(dialect) {}
+    // The dialect must be valid. With `accepts_ragged`, a record without the field counts as having an empty value, and
+    // in one with more fields than the header the field is at the header's place.
+    KeyField(const Dialect& dialect, KeyColumn column, bool accepts_ragged)
+        : dialect_(dialect),
+          column_(std::move(column)),
+          accepts_ragged_(accepts_ragged),
+          most_after_((accepts_ragged ? SIZE_MAX : column_.header_fields) - column_.number),
+          decoder_(dialect) {}
 
     std::size_t column() const { return column_.number; }
 
     // Returns the raw field in record `record` of the block, as FieldReader found it under either Reading. In an empty
-    // record the field is empty. Throws InputError for any other record without the field. In JSON Lines, returns and
-    // throws the same as raw_json_value().
+    // record the field is empty. Throws InputError for any other record without the field, and for one with more fields
+    // than KeyColumn::header_fields, unless those are empty. In JSON Lines, returns and throws the same as
+    // raw_json_value().
     Value raw(const RecordBlock& block, std::size_t record) const;
 
     // If the raw field contains its value unchanged, sets `value` to a view of it and returns true. Otherwise returns
@@ -64,9 +73,14 @@ public:
     }
 
 private:
+    std::uint32_t end_of_record(const RecordBlock& block, const FieldRow& row, std::size_t count) const;
+    Value raw_of_odd(const RecordBlock& block, std::size_t record) const;
+    [[noreturn]] void refuse(const RecordBlock& block, std::size_t record, const std::string& fault) const;
+
     Dialect dialect_;
     KeyColumn column_;
-    bool accepts_missing_;
+    bool accepts_ragged_;
+    std::size_t most_after_;  // fewer fields than this follow the column, unless the record is odd
     FieldDecoder decoder_;
 };
 

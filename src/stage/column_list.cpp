@@ -32,6 +32,12 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
+// A delimiter as a word to type after -d.
+std::string word_for(std::uint8_t delimiter) {
+    if (delimiter == '\t') return "tab";
+    return delimiter > ' ' && delimiter < 0x7F ? shell_word(std::string(1, static_cast<char>(delimiter))) : "BYTE";
+}
+
 // Greedy matching with a single backtracking point: on a mismatch, the last `*` takes one more byte. Takes O(|glob|
 // |name|) time in the worst case.
 bool matches(std::string_view glob, std::string_view name) {
@@ -192,10 +198,19 @@ struct ColumnFinder::Lookup {
             hint = "; to leave a column out, write '!COLUMN'";
         } else if (meant != nullptr) {
             hint = "; did you mean " + correction(written, as_typed(*meant)) + "?";
+        } else if (is_number_of_column(name)) {
+            hint = "; for the column by number, write " + correction(written, "#" + std::string(name));
         } else if (finder.names_ == Names::kHidden) {
             hint = "; cleave check --columns lists those of the first record";
         }
         fail("there is no column " + in_quotes(name) + hint);
+    }
+
+    bool is_number_of_column(std::string_view name) const {
+        std::size_t number = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        return error == std::errc() && end == name.data() + name.size() && number >= 1 &&
+               number <= finder.columns_.count;
     }
 
     // The column that the user may have meant by a name that does not exist: the only similar one, or else the nearest.
@@ -270,7 +285,8 @@ struct ColumnFinder::Lookup {
         const std::string header =
             columns.is_header_given ? "" : "--header repeat or -H, to say whether there is a header";
         if (!columns.is_delimiter_given) {
-            fail("a column by number needs -d BYTE" + (header.empty() ? "" : ", and " + header) +
+            fail("a column by number needs -d " + word_for(columns.delimiter) +
+                 (header.empty() ? "" : ", and " + header) +
                  ": under a guessed delimiter, numbers may mean other columns");
         }
         if (!header.empty()) fail("a column by number needs " + header);

@@ -37,6 +37,7 @@ InputColumns columns_of_record(const RecordBlock& first_record, const Dialect& d
     if (first_record.record_count() > 0) values = values_of(first_record, 0, dialect, DialectCodec(dialect));
     InputColumns columns;
     columns.count = values.size();
+    columns.delimiter = dialect.delimiter;
     columns.is_header_given = dialect.header == HeaderRecord::kNone;
     if (has_header) columns.names = std::move(values);
     return columns;

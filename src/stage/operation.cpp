@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/suggest.h"
 #include "base/text_in_place.h"
 
 namespace cleave {
@@ -65,10 +67,10 @@ constexpr std::array<OtherName, 16> kOtherNames = {{
     {"remove", "--select '!COLUMN'"},
 }};
 
-std::string hint_for(std::string_view name) {
+std::string hint_for(std::string_view name, const std::vector<std::string>& known) {
     const auto* const row =
         std::ranges::find_if(kOtherNames, [&](const OtherName& other) { return other.name.view() == name; });
-    return row == kOtherNames.end() ? "" : std::string("; use ").append(row->ours.view());
+    return row == kOtherNames.end() ? did_you_mean(name, known) : std::string("; use ").append(row->ours.view());
 }
 
 }  // namespace
@@ -79,14 +81,14 @@ const ArgumentSyntax* file_of(const OperationSyntax& syntax) {
 }
 
 Operation make_operation(const OperationSyntax& syntax, RuleScope& scope) {
-    std::string known;
+    std::vector<std::string> known;
     for (const Row& row : kTable) {
         if (syntax.name == row.name) return row.make(syntax, scope);
-        known += known.empty() ? "" : ", ";
-        known += row.name;
+        known.emplace_back(row.name);
     }
-    throw SyntaxError("unknown operation \"" + syntax.name + "\"" + hint_for(syntax.name) + "; there are " + known,
-                      syntax.place);
+    std::string text = "unknown operation \"" + syntax.name + "\"" + hint_for(syntax.name, known) + "; there are ";
+    for (const std::string& name : known) text.append(&name == known.data() ? "" : ", ").append(name);
+    throw SyntaxError(text, syntax.place);
 }
 
 }  // namespace cleave

@@ -29,6 +29,7 @@ struct RuleRequest {
 struct InputColumns {
     std::size_t count = 0;
     std::vector<std::string> names;  // the values of the header's fields; empty if the input has no header
+    std::uint8_t delimiter = ',';
     bool is_delimiter_given = true;  // false if it was sniffed; then column numbers are refused
     bool is_header_given = true;     // whether -H or --header was given; if not, column numbers are refused
     bool shows_names = true;         // false if a name contains something forbidden; then messages use numbers

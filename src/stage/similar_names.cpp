@@ -8,9 +8,9 @@
 //                that look alike replaced with one of them
 //
 // Letters are equal wherever NFKC and case folding make names equal, because two strings have the same NFKC if and only
-// if they have the same NFKD. They match É with é, full-width letters with ordinary ones, and a no-break space with a
-// space. Shapes are skeletons in the sense of Unicode Technical Standard 39, section 4. They match a Cyrillic а with a
-// Latin a. The shapes of two ASCII names are not compared, so `x1` and `xl` remain two names.
+// if they have the same NFKD. They match É with é, full-width letters with ordinary ones, İ with i, and a no-break
+// space with a space. Shapes are skeletons in the sense of Unicode Technical Standard 39, section 4. They match a
+// Cyrillic а with a Latin a. The shapes of two ASCII names are not compared, so `x1` and `xl` remain two names.
 //
 // Separators are blanks, `-`, `_` and `.`. Between two digits they keep numbers apart and stay: `1.5` is not `15`. A
 // run of separators between digits loses its blanks; a run of blanks alone becomes one blank.
@@ -93,7 +93,15 @@ std::u32string decomposed(const std::u32string& text, int also = 0) {
     return result;
 }
 
-std::u32string case_folded(const std::u32string& text) { return decomposed(text, UTF8PROC_CASEFOLD); }
+// Without the dot that an i has anyway: İ becomes an i and a dot.
+std::u32string case_folded(const std::u32string& text) {
+    constexpr char32_t kDotAbove = 0x307;
+    std::u32string result;
+    for (const char32_t c : decomposed(text, UTF8PROC_CASEFOLD)) {
+        if (c != kDotAbove || !result.ends_with(U'i')) result += c;
+    }
+    return result;
+}
 
 std::u32string without_controls(std::u32string text) {
     std::ranges::replace_if(text, is_blank, U' ');

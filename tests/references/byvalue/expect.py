@@ -120,9 +120,13 @@ class Expected:
         if reader.escapes_end:
             self.codes = {0, 3}
             return None
+        # In a record with more fields than the header, a name may be beside another field.
+        is_named = not case.is_draw and any(item.kind != "number" for item in parse_select(case.by))
         keys = [] if not case.is_draw else [()] * len(body)
         for record in [] if case.is_draw else body:
             if not record.is_empty and not case.allows_ragged and max(places) >= len(record.values):
+                raise Refused(3)
+            if is_named and not case.allows_ragged and any(record.values[columns.count:]):
                 raise Refused(3)
             keys.append(tuple(record.values[place] if place < len(record.values) else b"" for place in places))
         at = reader.records[before - 1].end if before else 0

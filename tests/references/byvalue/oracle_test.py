@@ -156,7 +156,9 @@ class Pieces(unittest.TestCase):
     def test_ragged(self):
         self.refused(3, b"id,k\n1\n")
         self.assertEqual(self.pieces(b"id,k\n1\n", allows_ragged=True), {b"__EMPTY__": b"id,k\n1\n"})
-        self.assertEqual(self.pieces(b"id,k\n1,a,x\n"), {b"a": b"id,k\n1,a,x\n"})
+        self.refused(3, b"id,k\n1,a,x\n")
+        self.assertEqual(self.pieces(b"id,k\n1,a,x\n", allows_ragged=True), {b"a": b"id,k\n1,a,x\n"})
+        self.assertEqual(self.pieces(b'id,k\n1,a,,""\n'), {b"a": b'id,k\n1,a,,""\n'})
         self.refused(3, b'id,k\n1,"a\n')
         self.assertEqual(self.pieces(b'id,k\n1,"a\n', allows_open_quote=True), {b"a%0A": b'id,k\n1,"a\n'})
 

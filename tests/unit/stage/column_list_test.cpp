@@ -98,7 +98,7 @@ TEST(ColumnList, AreNumbers) {
 TEST(ColumnList, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
     InputColumns columns = letters();
     columns.is_delimiter_given = false;
-    expect_bad_select("a,#1", 2, "needs -d BYTE: under", columns);
+    expect_bad_select("a,#1", 2, "needs -d ,: under", columns);
     expect_bad_rule("#1: null", 0, "needs -d", columns);
     expect_bad_rule("a: null if #1 = x", 11, "needs -d", columns);
     EXPECT_EQ(selected("a-c", columns), Columns({0, 1, 2}));
@@ -107,7 +107,7 @@ TEST(ColumnList, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
     expect_bad_select("#1-#2", 0, "needs --header repeat or -H", columns);
     EXPECT_EQ(selected("*,a", columns), Columns({1, 2, 3, 4, 0}));
     columns.is_delimiter_given = false;
-    expect_bad_select("#1-#2", 0, "needs -d BYTE, and --header repeat or -H, to say whether there is a header: under",
+    expect_bad_select("#1-#2", 0, "needs -d ,, and --header repeat or -H, to say whether there is a header: under",
                       columns);
 }
 

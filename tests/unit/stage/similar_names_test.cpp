@@ -43,6 +43,9 @@ TEST(SimilarNames, HaveTheSameLetters) {
         expect_similar("email", name);
     }
     expect_similar("addr1", "addr_1");
+    expect_similar("İsim", "isim");
+    expect_similar("İSİM", "i̇sim");
+    expect_apart("Ȧ", "a");
     expect_similar("2nd", "-2nd");
     expect_similar("", " ");
     expect_similar("-", "_");
