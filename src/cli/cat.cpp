@@ -2,7 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "base/bits.h"
+#include "cleave/function_ref.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/planned.h"
@@ -11,13 +15,19 @@
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "io/copy.h"
+#include "io/fd.h"
+#include "io/sequential_reader.h"
 #include "io/stable_input.h"
+#include "plan/input_head.h"
+#include "scan/comparing_walker.h"
 #include "stage/program.h"
 
 namespace cleave::cli {
 namespace {
 
 constexpr const char* kTarget = "write error";  // used in messages
+// What is read of a mapping before a look at what was found: in the second-level cache, the next part may begin.
+constexpr std::size_t kPartSize = std::size_t{256} << 10;
 
 void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
@@ -48,17 +58,114 @@ RunBounds find_run(const RecordIndex& index, const RecordRange& wanted, std::uin
     return run;
 }
 
-// -r, with the header. Under HeaderMode::kFirst, the header is printed only if the first record is.
-void print_range(Context& context, OpenInput& opened) {
+// `records` is how many records the input has, with the header.
+void heed_range(Context& context, std::uint64_t records) {
+    records -= context.header_records;
+    const RecordRange& range = *context.arguments.range;
+    if (range.first <= records || range.last == UINT64_MAX) return;
+    Diagnostics(context).remark(records == 1 ? "there is only 1 record"
+                                             : formatted("there are only {} records", records));
+}
+
+// -r, as offsets of the input.
+struct PrintedRanges {
+    std::uint64_t header_size;
+    BlobRange records;
+};
+
+// By an index of all records.
+PrintedRanges ranges_by_index(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
-    spool(context, opened);
     const RecordIndex& index = index_of(context, opened);
+    heed_range(context, index.findings().records);
     const RunBounds run = find_run(index, *arguments.range, context.header_records);
     const std::uint64_t header_size = Locator(index).start_of(context.header_records).offset;
+    return {header_size_in(arguments.policy.header, arguments.range->first, header_size),
+            {run.begin.offset, run.end.offset - run.begin.offset}};
+}
+
+// Where the n-th of these records starts, from 0.
+std::uint64_t nth_start(std::span<const std::uint64_t> starts, std::uint64_t n) {
+    std::size_t word = 0;
+    for (; n >= count_bits(starts[word]); ++word) n -= count_bits(starts[word]);
+    std::uint64_t bits = starts[word];
+    for (; n > 0; --n) bits &= bits - 1;
+    return word * kWordBits + first_bit(bits);
+}
+
+// By reading the input in order, no further than the last of the records. Gives the bytes to print to `print` as they
+// are read.
+PrintedRanges ranges_in_order(Context& context, OpenInput& opened,
+                              FunctionRef<void(std::span<const std::uint8_t>)> print) {
+    const HeaderMode mode = context.arguments.policy.header;
+    const auto [first, last] = *context.arguments.range;
+    const InputHead head = read_head(opened.input, opened.dialect, mode, kMaxRecordLimit);
+    const std::uint64_t body = head.has_header ? head.size : head.preamble;
+    const std::uint64_t header_size = header_size_in(mode, first, body);
+    std::optional<std::uint64_t> begin;
+    std::optional<std::uint64_t> end;
+    if (first == 1) begin = body;
+    ComparingWalker walker = walker_of(opened.input, opened.dialect, context.arguments.execution);
+    std::optional<SequentialReader> reader;
+    if (!opened.input.is_mapped()) reader.emplace(opened.input, &context.meter);
+    const auto read = [&] {
+        if (reader) return reader->read();
+        const auto rest = opened.input.bytes().subspan(walker.offset());
+        return rest.first(std::min(rest.size(), kPartSize));
+    };
+    for (auto bytes = read(); !bytes.empty(); bytes = read()) {
+        const std::uint64_t offset = walker.offset();
+        const std::uint64_t before = walker.records();
+        const auto starts = walker.walk(bytes);
+        const auto find = [&](std::uint64_t data_record) -> std::optional<std::uint64_t> {
+            const std::uint64_t records = walker.records() - std::min(walker.records(), head.records);
+            if (data_record >= records || data_record + head.records < before) return std::nullopt;
+            return offset + nth_start(starts, data_record + head.records - before);
+        };
+        const auto print_part = [&](std::uint64_t from, std::uint64_t to) {
+            from = std::max(from, offset);
+            to = std::min(to, walker.offset());
+            if (from < to) print(bytes.subspan(from - offset, to - from));
+        };
+        if (!begin) begin = find(first - 1);
+        if (begin) end = find(last);
+        print_part(0, header_size);
+        if (begin) print_part(*begin, end.value_or(UINT64_MAX));
+        if (end) break;
+    }
+    Findings findings = walker.findings();
+    findings.header_records = head.records;
+    if (end) {  // what comes after it decides nothing
+        findings.open_quote.reset();
+        if (findings.divergence && findings.divergence->offset >= *end) findings.divergence.reset();
+    }
+    Diagnostics(context).take(findings);
+    if (!end) heed_range(context, findings.records);
+    const std::uint64_t begins = begin.value_or(findings.size);
+    return {header_size, {begins, end.value_or(findings.size) - begins}};
+}
+
+// -r, with the header. Under HeaderMode::kFirst, the header is printed only if the first record is. What comes after
+// the last record is not read, unless it decides whether anything may be printed.
+void print_range(Context& context, OpenInput& opened) {
+    const Arguments& arguments = context.arguments;
+    Input& input = opened.input;
+    const bool needs_all = opened.index || input.is_snapshot() || arguments.requires_one_reading;
+    if (input.is_stream() && !needs_all) {
+        ranges_in_order(context, opened, [&](std::span<const std::uint8_t> bytes) {
+            write_all(STDOUT_FILENO, bytes, kTarget, input.cancellation());
+        });
+        require_same(context, opened);
+        return;
+    }
+    spool(context, opened);
+    const PrintedRanges ranges = needs_all || arguments.range->last == UINT64_MAX
+                                     ? ranges_by_index(context, opened)
+                                     : ranges_in_order(context, opened, [](auto) {});
     require_same(context, opened);
-    RangePrinter printer(opened.input);
-    printer.print({0, header_size_in(arguments.policy.header, arguments.range->first, header_size)});
-    printer.print({run.begin.offset, run.end.offset - run.begin.offset});
+    RangePrinter printer(input);
+    printer.print({0, ranges.header_size});
+    printer.print(ranges.records);
     printer.flush();
     require_same(context, opened);
 }
@@ -110,9 +217,10 @@ void print_all(Context& context, OpenInput& opened) {
 }
 
 // -r under rules.
-void print_rewritten_range(const Context& context, RewrittenOutput& output, const Rewriting::Write& write) {
+void print_rewritten_range(Context& context, RewrittenOutput& output, const Rewriting::Write& write) {
     const Arguments& arguments = context.arguments;
     Rewriting& rewriting = output.rewriting();
+    heed_range(context, rewriting.index().findings().records);
     const RunBounds run = find_run(rewriting.index(), *arguments.range, context.header_records);
     const bool has_header =
         header_size_in(arguments.policy.header, arguments.range->first, rewriting.header_size()) > 0;
