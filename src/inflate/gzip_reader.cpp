@@ -13,6 +13,8 @@ namespace cleave {
 namespace {
 
 constexpr char kCorruptGzip[] = "corrupt gzip data";
+constexpr char kFollowed[] = "other bytes follow the gzip data, which is complete";
+constexpr std::uint8_t kFirstByte = 0x1F;  // of a member
 
 constexpr std::size_t kBuffer = kWindow + GzipReader::kRoom + Room<std::uint8_t>::kSlack;
 
@@ -56,7 +58,7 @@ std::span<const std::uint8_t> GzipReader::decode(std::span<const std::uint8_t>& 
         if (stops_at_blocks_ && result == Decoded::kAll && place()) break;
     }
     note(room.next);
-    if (result == Decoded::kBad && room.next == start) throw InputError(kCorruptGzip);
+    if (result == Decoded::kBad && room.next == start) throw InputError(is_whole() ? kFollowed : kCorruptGzip);
     return {start, room.next};
 }
 
@@ -111,6 +113,7 @@ Decoded GzipReader::begin_member(std::span<const std::uint8_t>& from) {
         stage_ = Stage::kPadding;
         return Decoded::kAll;
     }
+    if (!is_first_ && from.front() != kFirstByte) return Decoded::kBad;
     is_first_ = false;
     head_.reset();
     stage_ = Stage::kMember;
