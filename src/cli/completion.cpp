@@ -6,6 +6,7 @@
 
 #include "cli/formatted.h"
 #include "cli/help.h"
+#include "cli/manual_page.h"
 
 namespace cleave::cli {
 namespace {
@@ -92,7 +93,8 @@ _cleave() {
     text += "    *)\n        case $verb:$word in\n";
     text += formatted("        :-*) words='{}' ;;\n", bash_options(kGeneral));
     text += formatted("        :*) words='{} help' ;;\n", verb_names(kAllVerbs));
-    text += formatted("        help:* | -h:* | --help:*) words='{}' ;;\n", verb_names(kAllVerbs));
+    text += formatted("        help:*) words='{} {}' ;;\n", verb_names(kAllVerbs), fmt::join(topics(), " "));
+    text += formatted("        -h:* | --help:*) words='{}' ;;\n", verb_names(kAllVerbs));
     for (const Verb verb : verbs()) {
         text += formatted("        {}:-*) words='{}' ;;\n", verb_name(verb), bash_options(bit(verb)));
     }
@@ -149,7 +151,9 @@ _cleave() {
     }
     text += R"(    )
     if ((CURRENT == 3)) && [[ $words[2] == (help|-h|--help) ]]; then
-        _describe verb verbs
+)";
+    text += formatted("        [[ $words[2] == help ]] && verbs+=({})\n", fmt::join(topics(), " "));
+    text += R"(        _describe verb verbs
         return
     fi
     if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
@@ -213,6 +217,7 @@ complete -c cleave -n '__cleave_verb_is ""' -f
     }
     text += "complete -c cleave -n '__cleave_verb_is \"\"' -a help -d 'the options of a verb'\n";
     text += formatted("complete -c cleave -n '__cleave_verb_is help -h --help' -f -a '{}'\n", verb_names(kAllVerbs));
+    text += formatted("complete -c cleave -n '__cleave_verb_is help' -f -a '{}'\n", fmt::join(topics(), " "));
     text += R"(
 # Whether the word is the first one after the verb.
 function __cleave_verb_alone

@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <string>
 
+#include "base/module_paths.h"
 #include "cli/formatted.h"
 
 namespace cleave::cli {
@@ -31,11 +33,26 @@ private:
     posix_spawn_file_actions_t actions_;
 };
 
+// The page's file, where the program is installed or built; otherwise the page's name, which man looks up.
+std::string page_of(std::string_view name) {
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    std::vector<std::string> paths;
+    for (const char section : {'1', '5', '7'}) {
+        const std::string file = formatted("cleave-{}.{}", name, section);
+        paths.push_back(formatted("{}/../share/man/man{}/{}", program, section, file));
+        paths.push_back(paths.back() + ".gz");
+        paths.push_back(formatted("{}/../../man/{}", program, file));
+    }
+    const std::string found = first_existing(paths);
+    return found.empty() ? formatted("cleave-{}", name) : found;
+}
+
 }  // namespace
 
 bool show_manual_page(std::string_view name) {
     std::string man = "man";
-    std::string page = formatted("cleave-{}", name);
+    std::string page = page_of(name);
     const std::array<char*, 3> words = {man.data(), page.data(), nullptr};
     pid_t child = 0;
     if (::posix_spawnp(&child, man.c_str(), Quiet().get(), nullptr, words.data(), environ) != 0) return false;

@@ -7,7 +7,8 @@
 
 namespace cleave::cli {
 
-// Runs `man cleave-NAME` and waits for it. Returns false, having printed nothing, if there is no man or no such page.
+// Runs man with the page cleave-NAME and waits for it. Returns false, having printed nothing, if there is no man or no
+// such page.
 bool show_manual_page(std::string_view name);
 
 // The subjects that have a page of their own.

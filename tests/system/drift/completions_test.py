@@ -116,7 +116,8 @@ zle -C note complete-word note; bindkey '^I' note; setopt extendedglob; PS1=; pr
 def questions(command):
     """Yields (line, the names that must be offered)."""
     yield "cleave ", [*command.verbs, "help"]
-    for word in ["help", "--help", "-h"]:
+    yield "cleave help ", [*command.verbs, "dialects", "redaction", "formats"]
+    for word in ["--help", "-h"]:
         yield "cleave %s " % word, command.verbs
     yield "cleave sp", [verb for verb in command.verbs if verb.startswith("sp")]
     yield "cleave --", ["--" + name for name in command.options[""]]
