@@ -175,3 +175,11 @@ def test_pieces_outlive_their_file() -> None:
     assert sum(size for _, size in ranges.tolist()) == pieces.lengths[0]
     with pytest.raises(cleave.UsageError, match="not within the input"):
         other.gather(pieces, 0)
+
+
+def test_looks_for_modules_only_beside_itself() -> None:
+    """By now, anybody may have put a module where the wheel was built."""
+    with pytest.raises(Exception, match="looked for ") as failure:
+        cleave.open(b"a\n1\n").write("s3://bucket/pieces", n=1)
+    paths = str(failure.value).partition("looked for ")[2].split(", ")
+    assert all("/../lib/cleave/" in path for path in paths), paths
