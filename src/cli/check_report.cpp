@@ -24,7 +24,9 @@ public:
         : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour) {}
 
     void print() const {
-        out_.print("{}: {}\n", name_, painted(report_.sound ? "sound" : "not sound", report_.sound ? kGood : kBad));
+        const bool is_doubtful = report_.sound && report_.examination.findings.divergence;
+        out_.print("{}: {}{}\n", name_, painted(report_.sound ? "sound" : "not sound", report_.sound ? kGood : kBad),
+                   is_doubtful ? ", but the quote modes differ" : "");
         print_size();
         if (examination().json) {
             print_json_lines(*examination().json);
