@@ -141,15 +141,16 @@ void take_clone(const Given& given, Arguments& arguments) {
 void take_header(const Given& given, Arguments& arguments) {
     if (const auto mode = given.choice("header", kHeaderModes)) arguments.header = *mode;
     if (given.has("no-header")) arguments.header = HeaderMode::kNone;
+    arguments.is_header_given = given.has("header") || given.has("no-header");
     arguments.policy.header = arguments.header;
 }
 
 // Call once the dialect is known.
-void take_key_columns(const Given& given, Arguments& arguments) {
+void take_key_columns(Arguments& arguments) {
     const auto take = [&](auto& key) {
         if (!key) return;
         key->is_delimiter_given = !arguments.dialect.sniff_delimiter;
-        key->is_header_given = given.has("header") || given.has("no-header");
+        key->is_header_given = arguments.is_header_given;
     };
     take(arguments.policy.together);
     take(arguments.policy.by);
@@ -360,7 +361,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_execution(given, arguments);
     take_output(given, arguments);
     take_stage(given, arguments);
-    take_key_columns(given, arguments);
+    take_key_columns(arguments);
     take_inputs(given, arguments);
     take_talk(given, arguments);
     take_range(given, arguments);

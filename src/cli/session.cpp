@@ -12,6 +12,7 @@
 #include "cleave/foreign.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
+#include "cli/headerless.h"
 #include "cli/index_use.h"
 #include "cli/messages.h"
 #include "cli/named.h"
@@ -83,6 +84,14 @@ void heed_suffix(Context& context, Input& input) {
         formatted("the name ends in {}, but this is no {} data; it is read as it is", compression_suffix(named), name));
 }
 
+void heed_missing_header(Context& context, Input& input, const Dialect& dialect) {
+    const Arguments& arguments = context.arguments;
+    if (arguments.is_header_given || header_mode(arguments.header, dialect) == HeaderMode::kNone) return;
+    if (is_json_lines(dialect) || dialect.preamble > 0) return;
+    if (seems_headerless(input.peek(kSniffSize), dialect))
+        Diagnostics(context).warn("the first record looks like data; if there is no header, use -H");
+}
+
 SniffedDialect settle(Context& context, Input& input) {
     const auto foreign = foreign_format(input.peek(kSniffSize));
     SniffedDialect sniffed;
@@ -91,6 +100,7 @@ SniffedDialect settle(Context& context, Input& input) {
     heed_suffix(context, input);
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     Diagnostics(context).take(sniffed);
+    heed_missing_header(context, input, sniffed.dialect);
     return sniffed;
 }
 
