@@ -22,6 +22,8 @@ LINK = re.compile(r"(\]\(<?)([^)\s>]+)(>?\))")
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.M | re.S)
 # A source, a script, a page or a test program, unless it is made up or built.
 FILE = re.compile(r"`(?!.*NAME|build/)([\w./-]*\w(?:\.(?:case|cpp|cu|h|md|py|sh|tsv)|_test))`")
+# The page of coverage, and after how many landings it is out of date.
+COVERAGE, MOST_LANDINGS = "doc/internals/coverage.md", 10
 SECTIONS = {"7": "Topics", "5": "File formats", "1": "Commands"}
 # nav and docs_dir are added below. No font and no script is loaded from elsewhere.
 CONFIG = """\
@@ -189,6 +191,18 @@ def faults():
         yield "only %d links and names of files were found; is this a git repository?" % count
 
 
+def coverage_faults():
+    """What is wrong with the page of coverage: rows for other folders than src/ has, or its age."""
+    rows = set(re.findall(r"^\| (src/\w+) \|", (ROOT / COVERAGE).read_text(encoding="utf-8"), re.M))
+    there = {str(path.parent) for path in files() if re.match(r"src/\w+/\w+\.(cpp|h)$", str(path))}
+    for name in sorted(rows ^ there):
+        yield "%s: %s is %s" % (COVERAGE, name, "missing" if name in there else "not in the tree")
+    made = git("log", "-1", "--format=%H", "--", COVERAGE)
+    landings = git("log", "--format=%H", made[0] + "..", "--", ".ci/base") if made else []
+    if len(landings) > MOST_LANDINGS and not git("status", "--porcelain", "--", COVERAGE):
+        yield "%s: %d changes have landed since; ./dev prove coverage renews it" % (COVERAGE, len(landings))
+
+
 def build():
     """Builds the site. Returns what mkdocs complains about."""
     for folder in (SOURCE, SITE):
@@ -212,7 +226,7 @@ def main():
     if sys.argv[1:] not in ([], ["--check"]):
         print(__doc__)
         return 0 if sys.argv[1] == "--help" else 2
-    found = list(faults())
+    found = [*faults(), *coverage_faults()]
     if not sys.argv[1:]:
         found += build()
     print("\n".join([*found, "%d faults" % len(found)]))
