@@ -4,10 +4,10 @@
 #include "cli/check_report.h"
 #include "cli/check_rules.h"
 #include "cli/formatted.h"
-#include "cli/line_counter.h"
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
+#include "scan/line_counter.h"
 
 namespace cleave::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "cli/formatted.h"
-#include "cli/line_counter.h"
 #include "cli/messages.h"
+#include "scan/line_counter.h"
 #include "stage/rules.h"
 
 namespace cleave::cli {

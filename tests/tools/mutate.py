@@ -137,7 +137,7 @@ TESTS = {
         "cat": "cat range", "check": "check", "check_json": "check", "check_report": "check",
         "check_rules": "check rules", "count": "count", "device": "device", "diagnostics": "malformed usage",
         "dialect_options": "dialect", "given": "usage hints", "help": "help", "index": "index", "index_use": "index",
-        "join": "join", "key": "key", "line_counter": "check malformed", "info": "info", "messages": "talk usage",
+        "join": "join", "key": "key", "info": "info", "messages": "talk usage",
         "offsets": "offsets", "option_table": "help usage", "options": SPLIT + "usage index", "other_tools": "hints",
         "output_options": "usage templates compress", "plan": "ranges", "planned": "ranges",
         "range_options": "range ranges", "range_printer": "offsets range", "sample": "sample", "scan": "ranges",

@@ -8,7 +8,7 @@
 #include "cleave/blob.h"
 #include "cleave/dialect.h"
 
-namespace cleave::cli {
+namespace cleave {
 
 // Reads the blob up to the requested offset, resuming from the previous one if that does not come later.
 class LineCounter {
@@ -27,4 +27,4 @@ private:
     std::uint64_t ends_ = 0;    // the number of line ends so far
 };
 
-}  // namespace cleave::cli
+}  // namespace cleave

@@ -1,8 +1,8 @@
-#include "cli/line_counter.h"
+#include "scan/line_counter.h"
 
 #include <algorithm>
 
-namespace cleave::cli {
+namespace cleave {
 
 std::uint64_t LineCounter::line_of(std::uint64_t offset) {
     if (offset < offset_) offset_ = ends_ = 0;
@@ -22,4 +22,4 @@ std::uint64_t LineCounter::line_of(std::uint64_t offset) {
     return ends_ + 1;
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave
