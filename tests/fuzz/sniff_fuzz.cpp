@@ -38,8 +38,8 @@ void expect_preamble(DialectOptions wanted, const PreambleOptions& preamble, con
     }
 }
 
-// The rule in cleave-dialects(7), "Terminators", applied by the reference: CR if a CR occurs outside quotes and no LF
-// does. CRs at the end of an incomplete head are ignored, because an LF may follow.
+// The rule in cleave-dialects(7), "Terminators", applied by the reference. CRs at the end of an incomplete head are
+// ignored, because an LF may follow.
 Terminator terminator_by_rules(std::string head, Dialect dialect, bool head_is_all) {
     dialect.terminator = Terminator::kAny;
     while (!head_is_all && head.ends_with('\r')) head.pop_back();
@@ -47,7 +47,13 @@ Terminator terminator_by_rules(std::string head, Dialect dialect, bool head_is_a
     if (head.size() == bom_size(bytes_of(head)) || ends.empty()) return Terminator::kLf;
     ends.erase(ends.begin());
     const auto is_feed = [&](std::uint64_t end) { return head[end - 1] == '\n'; };
-    return ends.empty() || std::ranges::any_of(ends, is_feed) ? Terminator::kLf : Terminator::kCr;
+    const auto first = std::ranges::find_if(ends, is_feed);
+    if (first == ends.begin()) return Terminator::kLf;
+    if (first == ends.end()) return Terminator::kCr;
+    const auto feeds = static_cast<std::size_t>(std::ranges::count_if(ends, is_feed));
+    const std::size_t returns = ends.size() - feeds;
+    const bool is_last = head_is_all && head.find_first_not_of("\r\n", *first - 1) == std::string::npos;
+    return returns > 1 && (is_last || returns >= 10 * feeds) ? Terminator::kAny : Terminator::kLf;
 }
 
 void expect_settled(const SniffedDialect& sniffed, const DialectOptions& wanted, const std::string& head,

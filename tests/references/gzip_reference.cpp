@@ -78,7 +78,7 @@ GzipOutcome outcome_by_zlib(std::string_view stream) {
     GzipOutcome outcome;
     std::size_t at = 0;
     for (bool is_first = true; at < stream.size() || is_first; is_first = false) {
-        if (!is_first && stream[at] == '\0') {
+        if (!is_first && stream[at] != '\x1F') {
             const std::size_t other = stream.find_first_not_of('\0', at);
             if (other == std::string_view::npos) return outcome;
             outcome.verdict = Verdict::kCorrupt;

@@ -21,7 +21,8 @@ struct GzipOutcome {
     bool operator==(const GzipOutcome&) const = default;
 };
 
-// The stream as zlib reads it if it gets each member in one piece. Zeros may follow the last member.
+// The stream as zlib reads it if it gets each member in one piece. Zeros may follow the last member. What begins with
+// another byte is no member.
 GzipOutcome outcome_by_zlib(std::string_view stream);
 
 // Texts of up to `most` bytes: noise, records, long and short repetitions, references from far back.
