@@ -93,6 +93,19 @@ std::uint64_t nth_start(std::span<const std::uint64_t> starts, std::uint64_t n) 
     return word * kWordBits + first_bit(bits);
 }
 
+// `end`: of what was requested, unless the input ends before. What comes after it decides nothing.
+void heed_findings(Context& context, const ComparingWalker& walker, const InputHead& head,
+                   std::optional<std::uint64_t> end) {
+    Findings findings = walker.findings();
+    findings.header_records = head.records;
+    if (end) {
+        findings.open_quote.reset();
+        if (findings.divergence && findings.divergence->offset >= *end) findings.divergence.reset();
+    }
+    Diagnostics(context).take(findings);
+    if (!end) heed_range(context, findings.records);
+}
+
 // By reading the input in order, no further than the last of the records. Gives the bytes to print to `print` as they
 // are read.
 PrintedRanges ranges_in_order(Context& context, OpenInput& opened,
@@ -133,16 +146,9 @@ PrintedRanges ranges_in_order(Context& context, OpenInput& opened,
         if (begin) print_part(*begin, end.value_or(UINT64_MAX));
         if (end) break;
     }
-    Findings findings = walker.findings();
-    findings.header_records = head.records;
-    if (end) {  // what comes after it decides nothing
-        findings.open_quote.reset();
-        if (findings.divergence && findings.divergence->offset >= *end) findings.divergence.reset();
-    }
-    Diagnostics(context).take(findings);
-    if (!end) heed_range(context, findings.records);
-    const std::uint64_t begins = begin.value_or(findings.size);
-    return {header_size, {begins, end.value_or(findings.size) - begins}};
+    heed_findings(context, walker, head, end);
+    const std::uint64_t begins = begin.value_or(walker.offset());
+    return {header_size, {begins, end.value_or(walker.offset()) - begins}};
 }
 
 // -r, with the header. Under HeaderMode::kFirst, the header is printed only if the first record is. What comes after

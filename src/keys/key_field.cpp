@@ -148,7 +148,7 @@ Value KeyField::raw_of_odd(const RecordBlock& block, std::size_t record) const {
     return field(column);
 }
 
-void KeyField::refuse(const RecordBlock& block, std::size_t record, const std::string& fault) const {
+void KeyField::refuse(const RecordBlock& block, std::size_t record, const std::string& fault) {
     const FieldRow& row = block.rows[record];
     const std::size_t count = block.rows[record + 1].first - row.first;
     throw InputError("a record of " + std::to_string(count) + (count == 1 ? " field" : " fields") + fault,

@@ -75,7 +75,7 @@ public:
 private:
     std::uint32_t end_of_record(const RecordBlock& block, const FieldRow& row, std::size_t count) const;
     Value raw_of_odd(const RecordBlock& block, std::size_t record) const;
-    [[noreturn]] void refuse(const RecordBlock& block, std::size_t record, const std::string& fault) const;
+    [[noreturn]] static void refuse(const RecordBlock& block, std::size_t record, const std::string& fault);
 
     Dialect dialect_;
     KeyColumn column_;
