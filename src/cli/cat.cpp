@@ -26,7 +26,7 @@ namespace cleave::cli {
 namespace {
 
 constexpr const char* kTarget = "write error";  // used in messages
-// What is read of a mapping before a look at what was found: in the second-level cache, the next part may begin.
+// How much of a mapping is walked before the walker's record starts are examined.
 constexpr std::size_t kPartSize = std::size_t{256} << 10;
 
 void print_piece(Context& context, OpenInput& opened) {

@@ -7,8 +7,8 @@
 
 namespace cleave::cli {
 
-// Runs man with the page cleave-NAME and waits for it. Returns false, having printed nothing, if there is no man or no
-// such page.
+// Shows the page cleave-NAME with man, and waits until the user has left it. Returns false, having printed nothing, if
+// man or the page is missing.
 bool show_manual_page(std::string_view name);
 
 // The subjects that have a page of their own.

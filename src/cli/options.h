@@ -80,7 +80,7 @@ struct Arguments {
     std::string key_file;                     // for key
     Policy policy;                            // its header mode is for the current input
     HeaderMode header = HeaderMode::kRepeat;  // as given
-    bool is_header_given = false;             // or that there is none
+    bool is_header_given = false;             // by --header or --no-header
     std::uint64_t cat_piece = 0;              // the K in cat's -n K/N; 0 without -n
     JobRules stage;                           // its keys are set once they are loaded
     std::vector<std::string> key_sources;

@@ -16,8 +16,8 @@ void on_bus_error(int, siginfo_t* info, void*) {
     const bool is_sent = info->si_code <= 0;  // by a process, so no address is at fault
     if (is_sent || !lay_zeros(info->si_addr)) {
         ::sigaction(SIGBUS, &previous, nullptr);  // the fault recurs on return
-        // Comes to this thread when it returns. kill() could choose another thread: the thread sanitizer's own thread,
-        // which must not handle signals, blocks none.
+        // Pending for this thread until the handler returns. kill() could pick another thread, such as the thread
+        // sanitizer's own, which must not run a handler.
         if (is_sent) static_cast<void>(::raise(SIGBUS));
     }
     errno = saved_errno;

@@ -21,8 +21,8 @@ struct GzipOutcome {
     bool operator==(const GzipOutcome&) const = default;
 };
 
-// The stream as zlib reads it if it gets each member in one piece. Zeros may follow the last member. What begins with
-// another byte is no member.
+// The stream as zlib reads it if it gets each member in one piece. Zeros may follow the last member; anything else that
+// does not begin with the first byte of a member is corrupt.
 GzipOutcome outcome_by_zlib(std::string_view stream);
 
 // Texts of up to `most` bytes: noise, records, long and short repetitions, references from far back.
