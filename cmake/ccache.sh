@@ -8,6 +8,7 @@
 # checksum. ccache does not examine what -Xclang passes on, so the path of the header's source is made relative here.
 #
 # GCC's old header is removed before a new one is made: the preprocessor would use it, and so ccache would find it again.
+# For it, comments count, too: GCC tells by a file's size whether it is the one that is precompiled already.
 case " $* " in
 *" -emit-pch "*) ;;
 *)
@@ -15,7 +16,7 @@ case " $* " in
         shift
         case $argument in
         "$PWD"/*cmake_pch.hxx) argument=${argument#"$PWD"/} ;;
-        *cmake_pch.hxx.gch) rm -f "$argument" ;;
+        *cmake_pch.hxx.gch) rm -f "$argument" && export CCACHE_COMMENTS=1 ;;
         esac
         set -- "$@" "$argument"
     done
