@@ -32,7 +32,7 @@ std::string_view compression_name(Compression format);
 // ".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"; empty for kNone.
 std::string_view compression_suffix(Compression format);
 
-// The format that the path's suffix stands for, or kNone.
+// The format whose suffix the path ends in; kNone if there is none.
 Compression compression_named_by(std::string_view path);
 // The path without that suffix.
 std::string_view without_compression_suffix(std::string_view path);
