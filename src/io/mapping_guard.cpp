@@ -18,7 +18,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
         ::sigaction(SIGBUS, &previous, nullptr);  // the fault recurs on return
         // Pending for this thread until the handler returns. kill() could pick another thread, such as the thread
         // sanitizer's own, which must not run a handler.
-        if (is_sent) static_cast<void>(::raise(SIGBUS));
+        if (is_sent) ::pthread_kill(::pthread_self(), SIGBUS);
     }
     errno = saved_errno;
 }

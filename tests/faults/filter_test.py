@@ -208,6 +208,14 @@ def command_line(pid):
     return b"(gone)"
 
 
+def parent_of(pid):
+    """The parent process, or None if the process has ended."""
+    try:
+        return int(read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 class Family:
     """A run and all its descendants, which carry its mark in their environment."""
 
@@ -278,12 +286,28 @@ def begun(place):
     return lambda: any(name.endswith((".part", ".now")) for name in os.listdir(place.out))
 
 
+def all_have_read(place, run):
+    """Whether each command that is there has read something."""
+    def look():
+        running = sum(parent_of(pid) == run.process.pid for pid in run.processes())
+        read_by = {os.path.splitext(name)[0] for name in os.listdir(place.out)
+                   if name.endswith((".part", ".now")) and os.path.getsize(place.path(name))}
+        return len(read_by) == running
+    return look
+
+
 def end_midway(bench, place, command, from_pipe, end, terminal=None):
-    """Starts a run, calls `end` with it once a command has begun, and judges what is left. Returns the Run."""
+    """Starts a run, calls `end` with it once a command has begun, and judges what is left. Returns the Run.
+
+    On a terminal, all commands have read something: bash holds signals back while it forks, so that a process that it
+    has just started can miss Ctrl-C, while bash itself dies of it.
+    """
     half = place.job.data[:len(place.job.data) // 2] if from_pipe else None
     args = place.command("-j", "4", "--filter", command, source="-" if from_pipe else None)
     with family(bench, args, feed=half, terminal=terminal) as run:
         wait_until(begun(place), "no command began: %s" % command)
+        if terminal is not None:
+            wait_until_idle(run.process, all_have_read(place, run))
         end(run)
         ended = run.wait()
         run.expect_none_left()
@@ -355,14 +379,6 @@ def killed_command(bench):
         run = end_midway(bench, place, "if test $CLEAVE_PIECE = 2; then %s; else %s; fi" % (command, WITNESS), True, end)
         if "exit 0" not in command:
             expect_exit(run, 1, "was ended by signal 9" if "kill" in command else "exited with status 3", "(piece 2, byte ")
-
-
-def parent_of(pid):
-    """The parent process, or None if the process has ended."""
-    try:
-        return int(read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[1])
-    except (FileNotFoundError, ProcessLookupError):
-        return None
 
 
 def killed_guard(bench):
