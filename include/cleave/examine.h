@@ -70,6 +70,9 @@ struct Census {
     RecordExtent longest;             // the first one of that size
     Tally empty;                      // records with nothing but the terminator and a byte order mark
     Tally marks;  // UTF-8 byte order marks that are not at the start of the input, including quoted ones
+    // Sequences of bytes that are not UTF-8 and that a decoder would replace with one U+FFFD each; bytes that are 0.
+    Tally not_utf8;
+    Tally nuls;
     // Quotes in a field that does not begin with a quote, whatever the quote mode; and closing quotes that are not
     // followed by a delimiter, a terminator or the end of the input.
     Tally stray_quotes;

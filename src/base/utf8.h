@@ -8,6 +8,8 @@
 
 namespace cleave {
 
+CLEAVE_DEVICE constexpr bool is_utf8_continuation(std::uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
 // The size in bytes, 1 to 4, of the sequence that begins at `at`; 0 if no valid sequence begins there. `at` must be
 // before `end`.
 CLEAVE_DEVICE constexpr std::uint64_t utf8_size(const std::uint8_t* at, const std::uint8_t* end) {
@@ -22,7 +24,7 @@ CLEAVE_DEVICE constexpr std::uint64_t utf8_size(const std::uint8_t* at, const st
     const std::uint8_t highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     if (at[1] < lowest || at[1] > highest) return 0;
     for (std::uint64_t i = 2; i < size; ++i) {
-        if ((at[i] & 0xC0) != 0x80) return 0;
+        if (!is_utf8_continuation(at[i])) return 0;
     }
     return size;
 }

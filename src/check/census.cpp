@@ -61,7 +61,8 @@ void add(Ragged& sum, const Ragged& next, std::uint64_t max_listed) {
 
 CensusTable::CensusTable(const Dialect& dialect)
     : dialect_(dialect),
-      role_bytes_{dialect.quote.value_or('\n'), dialect.delimiter, dialect.escape.value_or('\n'), '\r', '\n'} {
+      role_bytes_{Vector{} + dialect.quote.value_or('\n'), Vector{} + dialect.delimiter,
+                  Vector{} + dialect.escape.value_or('\n'), Vector{} + '\r', Vector{} + '\n'} {
     for (std::size_t byte = 0; byte < kinds_.size(); ++byte) {
         kinds_[byte] = kind_by(dialect, static_cast<std::uint8_t>(byte));
     }
@@ -118,20 +119,12 @@ void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t st
 }
 
 std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
-    // Written so that compilers vectorise it.
-    const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
-    std::array<std::uint8_t, kCountedSize> has_role;
-    for (std::size_t i = 0; i < kCountedSize; ++i) {
-        const std::uint8_t byte = bytes[i];
-        has_role[i] = static_cast<std::uint8_t>((byte == quote) | (byte == delimiter) | (byte == escape) |
-                                                (byte == cr) | (byte == lf));
-    }
     std::uint64_t roles = 0;
-    for (std::size_t i = 0; i < kCountedSize; i += sizeof(std::uint64_t)) {
-        std::uint64_t ones = 0;
-        std::memcpy(&ones, has_role.data() + i, sizeof ones);
-        // The multiplication gathers the lowest bits of eight bytes in the highest byte.
-        roles |= (ones * 0x0102040810204080 >> 56) << i;
+    for (std::size_t i = 0; i < kCountedSize; i += sizeof(Vector)) {
+        const Vector part = load_vector(bytes + i);
+        auto has_role = part == role_bytes_[0];
+        for (std::size_t k = 1; k < role_bytes_.size(); ++k) has_role |= part == role_bytes_[k];
+        roles |= std::uint64_t{high_bits(reinterpret_cast<Vector>(has_role))} << i;
     }
     return roles;
 }
@@ -150,6 +143,7 @@ CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, const Lead& l
       max_listed_(max_listed),
       offset_(begin.offset),
       done_(std::max(begin.offset, lead.size)),
+      text_begin_(done_),
       start_{begin.offset, begin.record},
       finder_(table.dialect(), lead) {
     if (lead.is_preamble) start_ = {lead.size, 1};
@@ -157,10 +151,42 @@ CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, const Lead& l
 
 void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
     while (const std::size_t end = end_of_mark(bytes)) {
-        pass(bytes.first(end));
+        take_text(bytes.first(end));
         bytes = bytes.subspan(end);
         const std::uint64_t begin = offset_ - kMark.size();
         if (begin > 0 && begin >= lead_.size) count(census_.marks, begin);
+    }
+    take_text(bytes);
+}
+
+// Counts what is no text, and passes the bytes on. The first place of each kind needs the number of its record, so the
+// bytes up to it are passed first.
+void CensusTaker::take_text(std::span<const std::uint8_t> bytes) {
+    if (offset_ < lead_.size) {
+        const std::size_t rest = std::min<std::size_t>(bytes.size(), lead_.size - offset_);
+        pass(bytes.first(rest));
+        bytes = bytes.subspan(rest);
+    }
+    text_.feed(bytes);
+    note_text(bytes);
+}
+
+void CensusTaker::note_text(std::span<const std::uint8_t> bytes) {
+    census_.not_utf8.count = text_.ill_formed().count;
+    census_.nuls.count = text_.nuls().count;
+    using First = std::pair<std::optional<std::uint64_t>, Tally*>;
+    std::array<First, 2> both = {First{text_.ill_formed().first, &census_.not_utf8},
+                                 First{text_.nuls().first, &census_.nuls}};
+    std::ranges::sort(both);
+    for (const auto& [first, tally] : both) {
+        if (!first || tally->first) continue;
+        const std::uint64_t offset = text_begin_ + *first;
+        if (offset >= offset_) {                            // otherwise it began in earlier bytes, in this record
+            const std::size_t size = offset + 1 - offset_;  // with the byte, because it may follow a lone CR
+            pass(bytes.first(size));
+            bytes = bytes.subspan(size);
+        }
+        tally->first = Place{offset, start_.record};
     }
     pass(bytes);
 }
@@ -321,6 +347,8 @@ std::uint64_t CensusTaker::fields() const {
 }
 
 void CensusTaker::finish() {
+    text_.finish();
+    note_text({});
     take(Kind::kEnd, offset_);
     if (offset_ <= start_.offset) return;
     census_.terminators.none = 1;
@@ -340,6 +368,8 @@ void append(Census& census, const Census& next, std::uint64_t max_listed) {
     if (next.longest.size > census.longest.size) census.longest = next.longest;
     add(census.empty, next.empty);
     add(census.marks, next.marks);
+    add(census.not_utf8, next.not_utf8);
+    add(census.nuls, next.nuls);
     add(census.stray_quotes, next.stray_quotes);
     add(census.ragged, next.ragged, max_listed);
 }

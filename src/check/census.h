@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "check/text_census.h"
+#include "check/vector.h"
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
 #include "dialect/state_machine.h"
@@ -74,7 +76,8 @@ private:
     Dialect dialect_;
     std::array<Move, kCensusStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
-    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; a missing one is replaced with LF
+    // Quote, delimiter, escape, CR, LF, each repeated; a missing one is replaced with LF.
+    std::array<Vector, 5> role_bytes_;
 };
 
 // Use from one thread at a time. Takes up a few hundred bytes of memory, plus the listed ragged records.
@@ -107,6 +110,8 @@ private:
 
     CensusTaker(const CensusTable& table, Boundary begin, const Lead& lead, std::uint64_t fields,
                 std::uint64_t max_listed);
+    void take_text(std::span<const std::uint8_t> bytes);
+    void note_text(std::span<const std::uint8_t> bytes);
     void pass(std::span<const std::uint8_t> bytes);
     std::size_t end_of_mark(std::span<const std::uint8_t> bytes);
     void take_step(const std::uint8_t* step, std::uint64_t roles);
@@ -122,8 +127,10 @@ private:
     std::uint64_t fields_;
     std::uint64_t max_listed_;
     std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);
-    std::uint64_t offset_;        // offset of the next byte
-    std::uint64_t done_;          // the offset to which state_ applies; only plain bytes lie between here and offset_
+    std::uint64_t offset_;  // offset of the next byte
+    std::uint64_t done_;    // the offset to which state_ applies; only plain bytes lie between here and offset_
+    TextCensus text_;       // of what follows the lead
+    std::uint64_t text_begin_;
     std::size_t mark_begun_ = 0;  // how many bytes of a byte order mark are right before offset_
     // The current record.
     Place start_;

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/text_bytes.h"
+#include "base/utf8.h"
 
 namespace cleave {
 namespace {
@@ -16,8 +17,6 @@ constexpr std::size_t kKeptSize = 2 * kExcerptMargin + 8;
 
 constexpr std::size_t kLongestCharacter = 4;
 
-bool is_continuation(std::uint8_t byte) { return byte >= 0x80 && byte < 0xC0; }
-
 // The size of the UTF-8 character that begins with this byte.
 std::size_t character_size(std::uint8_t first) {
     constexpr std::uint8_t kOfTwo = 0xC0;
@@ -29,7 +28,7 @@ std::size_t character_size(std::uint8_t first) {
 }
 
 Bytes without_half_at_start(Bytes text) {
-    for (std::size_t i = 1; i < kLongestCharacter && !text.empty() && is_continuation(text.front()); ++i) {
+    for (std::size_t i = 1; i < kLongestCharacter && !text.empty() && is_utf8_continuation(text.front()); ++i) {
         text = text.subspan(1);
     }
     return text;
@@ -38,7 +37,7 @@ Bytes without_half_at_start(Bytes text) {
 Bytes without_half_at_end(Bytes text) {
     for (std::size_t size = 1; size < kLongestCharacter && size <= text.size(); ++size) {
         const std::uint8_t byte = text[text.size() - size];
-        if (!is_continuation(byte)) return character_size(byte) > size ? text.first(text.size() - size) : text;
+        if (!is_utf8_continuation(byte)) return character_size(byte) > size ? text.first(text.size() - size) : text;
     }
     return text;
 }

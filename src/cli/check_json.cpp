@@ -123,6 +123,8 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["header"] = report.shows_header();
     json["bom"] = report.bom;
     json["later_boms"] = tally_json(census.marks, report);
+    json["not_utf8"] = tally_json(census.not_utf8, report);
+    json["nuls"] = tally_json(census.nuls, report);
     json["compression"] = compression_json(report.compression, report.file_size);
     if (report.encoding != Encoding::kBytes) json["encoding"] = encoding_name(report.encoding);
     json["dialect"] = dialect_json(report.sniffed.dialect);

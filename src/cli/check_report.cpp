@@ -24,10 +24,10 @@ public:
         : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour) {}
 
     void print() const {
-        const bool is_doubtful = report_.sound && report_.examination.findings.divergence;
-        out_.print("{}: {}{}\n", name_, painted(report_.sound ? "sound" : "not sound", report_.sound ? kGood : kBad),
-                   is_doubtful ? ", but the quote modes differ" : "");
+        print_verdict();
         print_size();
+        print_not_text("not UTF-8", census().not_utf8);
+        print_not_text("NUL bytes", census().nuls);
         if (examination().json) {
             print_json_lines(*examination().json);
             print_json_problems(examination().json->not_json);
@@ -56,6 +56,8 @@ private:
     void print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                        const std::string& what) const;
     void print_marks() const;
+    void print_verdict() const;
+    void print_not_text(const char* what, const Tally& tally) const;
     void print_more_ragged() const;
     std::string print_place(const Place& place, const std::string& what) const;
 
@@ -266,6 +268,22 @@ void TextReport::print_problems() const {
     std::ranges::stable_sort(problems, {}, [](const Problem& each) { return each.place ? each.place->offset : 0; });
     for (const Problem& each : problems) print_problem(each.place, *each.excerpt, each.what);
     print_more_ragged();
+}
+
+// Also says what makes some readers refuse a sound input.
+void TextReport::print_verdict() const {
+    std::vector<const char*> doubts;
+    if (census().not_utf8.count > 0) doubts.push_back("not UTF-8");
+    if (census().nuls.count > 0) doubts.push_back("with NUL bytes");
+    if (examination().findings.divergence) doubts.push_back("the quote modes differ");
+    const char* const verdict = report_.sound ? "sound" : "not sound";
+    out_.print("{}: {}{}{}\n", name_, painted(verdict, report_.sound ? kGood : kBad),
+               report_.sound && !doubts.empty() ? ", but " : "",
+               report_.sound ? formatted("{}", fmt::join(doubts, ", ")) : "");
+}
+
+void TextReport::print_not_text(const char* what, const Tally& tally) const {
+    if (tally.count > 0) line(what, formatted("{}, the first {}", tally.count, place(*tally.first)));
 }
 
 // Concatenating files that begin with a byte order mark leaves marks inside, which readers take for data.

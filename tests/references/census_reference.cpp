@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference.h"
@@ -131,6 +132,41 @@ void add(Tally& tally, std::size_t offset, std::uint64_t record) {
     if (tally.count++ == 0) tally.first = Place{offset, record};
 }
 
+// The bytes of well-formed sequences: the Unicode Standard, table 3-7.
+using ByteRange = std::pair<std::uint8_t, std::uint8_t>;
+const std::vector<std::vector<ByteRange>> kWellFormed = {
+    {{0x00, 0x7F}},
+    {{0xC2, 0xDF}, {0x80, 0xBF}},
+    {{0xE0, 0xE0}, {0xA0, 0xBF}, {0x80, 0xBF}},
+    {{0xE1, 0xEC}, {0x80, 0xBF}, {0x80, 0xBF}},
+    {{0xED, 0xED}, {0x80, 0x9F}, {0x80, 0xBF}},
+    {{0xEE, 0xEF}, {0x80, 0xBF}, {0x80, 0xBF}},
+    {{0xF0, 0xF0}, {0x90, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
+    {{0xF1, 0xF3}, {0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
+    {{0xF4, 0xF4}, {0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}},
+};
+
+struct Sequence {
+    std::size_t size;
+    bool is_well_formed;
+};
+
+// The sequence that the text begins with: if it is ill-formed, as much of it as could begin a well-formed one.
+Sequence first_sequence(std::string_view text) {
+    std::size_t longest = 1;
+    for (const std::vector<ByteRange>& ranges : kWellFormed) {
+        std::size_t size = 0;
+        while (size < std::min(ranges.size(), text.size()) &&
+               static_cast<std::uint8_t>(text[size]) >= ranges[size].first &&
+               static_cast<std::uint8_t>(text[size]) <= ranges[size].second) {
+            ++size;
+        }
+        if (size == ranges.size()) return {size, true};
+        longest = std::max(longest, size);
+    }
+    return {longest, false};
+}
+
 // Counts the contents of one record, text[begin, end).
 class RecordCounter {
 public:
@@ -163,6 +199,12 @@ public:
             census.ragged.listed.push_back({place, fields});
         }
         for (std::size_t i = begin; i < content; ++i) count_byte(i, begin, content, record);
+        for (std::size_t i = begin; i < end;) {
+            const Sequence sequence = first_sequence(text_.substr(i, end - i));
+            if (!sequence.is_well_formed) add(census.not_utf8, i, record);
+            if (text_[i] == '\0') add(census.nuls, i, record);
+            i += sequence.size;
+        }
     }
 
 private:

@@ -63,6 +63,8 @@ void ExaminationCheck::expect_census(const Census& census) const {
     EXPECT_EQ(census.longest.size, expected.longest.size);
     expect_tally("empty", census.empty, expected.empty);
     expect_tally("marks", census.marks, expected.marks);
+    expect_tally("not UTF-8", census.not_utf8, expected.not_utf8);
+    expect_tally("NULs", census.nuls, expected.nuls);
     expect_tally("stray quotes", census.stray_quotes, expected.stray_quotes);
     expect_tally("ragged", census.ragged, expected.ragged);
     EXPECT_EQ(census.ragged.fields, expected.ragged.fields);

@@ -160,7 +160,8 @@ TEST(Examine, StreamsWithOneOddThing) {
     while (sound.size() < kSniffSize - 8) sound += "aa,bb\n";
     for (const std::string odd :
          {"a,\"b\n", "a\"b,c\n", "\"a\"b,c\n", "\"a\"\r,c\n", "\"a\"\r\"b\",c\n", "a,b,c\n", "a\n", "a\r\n", "\r\n",
-          "\r", "a,\"b\r\nc\"\n", "a\"\n\",\"b\n", "\xEF\xBB\xBF,b\n", "\xEF\xBB\xEF\xBB\xBF,\xEF\xBB\n\xBF,b\n"}) {
+          "\r", "\xD0\n", "\xF0\x9F\x98\n", "\r\x80,b\n", "a,\"b\r\nc\"\n", "a\"\n\",\"b\n", "\xEF\xBB\xBF,b\n",
+          "\xEF\xBB\xEF\xBB\xBF,\xEF\xBB\n\xBF,b\n"}) {
         for (std::size_t before = 0; before < 12; before += stride(3, 5)) {
             for (const std::size_t after : {0U, 1U, 60U, 61U, 200U}) {
                 const std::string text = sound + std::string(before, 'c') + ",d\n" + odd + std::string(after, 'a');
@@ -169,6 +170,48 @@ TEST(Examine, StreamsWithOneOddThing) {
                 check.expect_streamed(sizes_after_peek(30));
                 if (HasFailure()) FAIL() << shown(odd) << " after " << before << ", before " << after;
             }
+        }
+    }
+}
+
+// Mostly UTF-8 of one size after another, so that many steps are text; bytes that are not, and NULs, at any place.
+std::string random_utf8(Random& random, std::size_t size, unsigned percent_odd) {
+    const std::string fragments[] = {"ascii, only\n", "\xD0\x96\xD1\x83\xD0\xBA",
+                                     "\xE0\xA4\xB9\xED\x9F\xBF\xE2\x82\xAC", "\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF",
+                                     "\xDF\xBF\xEF\xBF\xBD\xF0\x90\x80\x80x"};
+    const std::string odd("\x00\x80\xBF\xC0\xC1\xC2\xDF\xE0\xA0\x9F\xED\xEF\xF0\x90\x8F\xF4\xF5\xFF\r\n", 20);
+    std::string text;
+    while (text.size() < size) {
+        const std::string& fragment = fragments[random.below(std::size(fragments))];
+        for (std::size_t left = 1 + random.below(30); left > 0; --left) text += fragment;
+        if (!random.chance(percent_odd)) continue;
+        for (std::size_t left = 1 + random.below(4); left > 0; --left) text += odd[random.below(odd.size())];
+    }
+    return text;
+}
+
+TEST(Examine, WhatIsNoText) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        Random random(seed);
+        const std::string text = random_utf8(random, 1 + random.below(4000), 5 * static_cast<unsigned>(seed % 3));
+        Dialect dialect;
+        if (seed % 2 == 0) dialect.terminator = Terminator::kAny;
+        const ExamineCheck check(text, dialect);
+        for (const std::size_t block_size : {3U, 64U, 1U << 20}) check.expect_mapped({nullptr, 2, block_size});
+        const ExamineCheck streamed(random_utf8(random, kSniffSize, 0) + text, dialect);
+        streamed.expect_streamed(random_sizes(random));
+        if (HasFailure()) FAIL() << "see above";
+    }
+}
+
+// At every offset of a step.
+TEST(Examine, CutSequencesBeforeAscii) {
+    for (const std::string cut : {"\xD0", "\xE2\x82", "\xF0\x9F\x98", "\xE2"}) {
+        for (std::size_t before = 128; before < 192; ++before) {
+            const std::string text = std::string(before, 'a') + cut + std::string(200, 'a') + "\n";
+            ExamineCheck(text, Dialect{}).expect_mapped({nullptr, 1, 1U << 20});
+            if (HasFailure()) FAIL() << shown(cut) << " after " << before;
         }
     }
 }
