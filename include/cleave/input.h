@@ -96,6 +96,10 @@ public:
     // The path as given, even if it is "-".
     const std::string& path() const&;
     const std::string& path() const&& = delete;
+    // The name that decides the dialect and the names of pieces: the path, but for a zip archive without another
+    // suffix, that of the file in it takes the place of .zip, as in q.jsonl for q.zip. For a stream, this is not known
+    // until the first peek(), read() or spool().
+    std::string path_with_suffix() const;
     // Identifies the opened file, compressed or not. mtime_ns is 0 unless it is a regular file. The inode of a remote
     // file is a digest of its version.
     FileIdentity identity() const;

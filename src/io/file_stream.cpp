@@ -9,6 +9,7 @@
 #include "cleave/error.h"
 #include "io/fd.h"
 #include "io/zip_directory.h"
+#include "io/zip_records.h"
 
 namespace cleave {
 namespace {
@@ -83,13 +84,23 @@ void FileStream::find_compression() {
     if (std::exchange(is_known_, true)) return;
     const auto buffer = buffer_.grow(kReadSize);
     std::size_t size = 0;
-    while (size < kMagicSize) {
-        const std::size_t got = read_raw(buffer.subspan(size));
-        if (got == 0) break;
-        size += got;
+    const auto read_to = [&](std::size_t needed) {
+        while (size < std::min(needed, kReadSize)) {
+            const std::size_t got = read_raw(buffer.subspan(size));
+            if (got == 0) break;
+            size += got;
+        }
+        return size >= needed;
+    };
+    read_to(kMagicSize);
+    compression_ = compression_of(buffer.first(size));
+    if (compression_ == Compression::kZip) {
+        std::size_t needed = 0;
+        do {
+            inner_suffix_ = suffix_of_first_file(buffer.first(size), needed);
+        } while (size < needed && read_to(needed));
     }
     const auto bytes = buffer.first(size);
-    compression_ = compression_of(bytes);
     if (compression_ == Compression::kNone) {
         waiting_ = converter_ ? converter_->decode(bytes) : bytes;
         return;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,8 @@ public:
     // Known once peek(), read() or find_compression() has been called.
     Compression compression() const noexcept { return compression_; }
     void find_compression();
+    // Of the file in a zip archive, if its name has one that can be found; known when the compression is.
+    const std::string& inner_suffix() const noexcept { return inner_suffix_; }
     // Whether find_compression() has read a byte.
     bool has_bytes() const noexcept { return !waiting_.empty(); }
 
@@ -82,6 +85,7 @@ private:
     bool was_read_ = false;   // read() has been called
     bool is_known_ = false;   // find_compression() was called; it sets the members below
     Compression compression_ = Compression::kNone;
+    std::string inner_suffix_;
     std::optional<ParallelDecoder> decoder_;
     std::span<const std::uint8_t> compressed_;   // bytes that the decoder has yet to take
     Following following_ = Following::kNothing;  // what comes after them

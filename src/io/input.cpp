@@ -78,6 +78,7 @@ struct Input::Impl {
     std::uint64_t left_out = 0;                    // bytes at the end of a snapshot
     std::uint64_t consumed = 0;                    // by a stream that has been spooled
     Compression compression = Compression::kNone;  // of a stream that is a blob now
+    std::string inner_suffix;                      // likewise
     unsigned threads = 1;
     std::vector<std::uint8_t> peeked;  // from a blob
     std::atomic<bool> is_claimed = false;
@@ -196,6 +197,13 @@ Input::Impl& Input::opened() const {
 }
 
 const std::string& Input::path() const& { return opened().path; }
+std::string Input::path_with_suffix() const {
+    const std::string& suffix = is_stream() ? impl_->stream->inner_suffix() : impl_->inner_suffix;
+    const std::string_view bare = without_compression_suffix(path());
+    const bool has_suffix = bare.find('.', bare.rfind('/') + 1) != std::string_view::npos;  // npos + 1 is 0
+    if (suffix.empty() || has_suffix) return path();
+    return std::string(bare == "-" ? "stdin" : bare) + suffix;
+}
 FileIdentity Input::identity() const { return opened().identity; }
 const RemoteFile* Input::remote() const { return opened().source.remote.get(); }
 const std::string& Input::remote_place() const& { return opened().place; }
@@ -277,6 +285,7 @@ void Input::spool(Meter* meter) {
     throw_if_changed();
     impl.consumed = impl.stream->consumed();
     impl.compression = impl.stream->compression();
+    impl.inner_suffix = impl.stream->inner_suffix();
     // From here on, the copy is the source.
     Source& source = impl.source;
     source.version.reset();

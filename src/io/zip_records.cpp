@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/little_endian.h"
+#include "cleave/compression.h"
 
 namespace cleave {
 namespace {
@@ -71,6 +73,19 @@ public:
 private:
     Bytes numbers_;
 };
+
+std::string suffix_of(const std::string& name) {
+    constexpr std::size_t kMost = 8;
+    const std::size_t dot = name.find_last_of("./");
+    if (dot == std::string::npos || name[dot] == '/') return {};
+    const std::string suffix = name.substr(dot);
+    const bool is_usual =
+        suffix.size() > 1 && suffix.size() <= kMost + 1 && std::all_of(suffix.begin() + 1, suffix.end(), [](char c) {
+            const char lower = to_lower(c);
+            return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
+        });
+    return is_usual && compression_named_by(suffix) == Compression::kNone ? suffix : std::string();
+}
 
 }  // namespace
 
@@ -141,6 +156,22 @@ std::optional<ZipDirectory> directory_of(Kind kind, Bytes record) noexcept {
 }
 
 std::uint64_t located_by(Bytes locator) noexcept { return number_at(locator, 8, 8); }
+
+std::string suffix_of_first_file(Bytes head, std::size_t& needed) {
+    for (std::size_t at = 0;;) {
+        const Bytes rest = head.subspan(std::min(at, head.size()));
+        needed = at + ZipRecord::kMagic;
+        if (rest.size() < ZipRecord::kMagic) return {};
+        const auto record = ZipRecord::find(rest);
+        if (!record || record->kind() != ZipRecord::Kind::kHeader) return {};
+        needed = at + record->size();
+        if (rest.size() < record->size()) return {};
+        const auto member = member_of(ZipRecord::Kind::kHeader, rest.first(record->size()));
+        if (!member || (member->has_descriptor() && !member->is_file())) return {};
+        if (member->is_file()) return suffix_of(member->name);
+        if (__builtin_add_overflow(at + record->size(), member->packed_size, &at)) return {};
+    }
+}
 
 std::string several_files_text(const std::vector<std::string>& names, std::uint64_t count) {
     constexpr std::size_t kMostShown = 100;

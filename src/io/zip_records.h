@@ -81,6 +81,11 @@ std::optional<ZipDirectory> directory_of(ZipRecord::Kind kind, std::span<const s
 // Where the large end is, according to the locator.
 std::uint64_t located_by(std::span<const std::uint8_t> locator) noexcept;
 
+// The suffix of the first file's name in the archive that begins with `head`, such as ".csv"; empty if the name has
+// none of 1 to 8 letters and digits, or if it cannot be found without decoding. `needed` is set to how many bytes it
+// takes to tell, at most those of `head` once it is known.
+std::string suffix_of_first_file(std::span<const std::uint8_t> head, std::size_t& needed);
+
 // An error text. `count` is the number of files, some of which are named; 0 if it is unknown.
 std::string several_files_text(const std::vector<std::string>& names, std::uint64_t count);
 

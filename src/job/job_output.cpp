@@ -31,7 +31,8 @@ ContentDigest content_of(const std::string& text) {
 JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
     : context_(context),
       options_(context.job.output),
-      namer_(options_.names, context.input.path(), options_.first_index, bytes.count(), bytes.most_of_value()),
+      namer_(options_.names, context.input.path_with_suffix(), options_.first_index, bytes.count(),
+             bytes.most_of_value()),
       names_in_manifest_(names_in(options_.manifest, namer_)),
       paths_(namer_.folder()) {
     context.reports.set_names(names_in_manifest_);

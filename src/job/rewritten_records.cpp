@@ -9,7 +9,7 @@ namespace {
 
 bool must_measure(const JobContext& context) {
     const OutputOptions& output = context.job.output;
-    const PieceNamer namer(output.names, context.input.path(), output.first_index, std::nullopt);
+    const PieceNamer namer(output.names, context.input.path_with_suffix(), output.first_index, std::nullopt);
     return context.policy.max_bytes || context.policy.together || namer.needs_place() ||
            context.destination().needs_place || (output.resume && !output.manifest.empty());
 }

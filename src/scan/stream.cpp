@@ -47,7 +47,7 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
         size = needed;
         const auto head = input.peek(size);
         const bool is_all = head.size() < size;
-        sniffed = settle_within(wanted, head, is_all, without_compression_suffix(input.path()));
+        sniffed = settle_within(wanted, head, is_all, without_compression_suffix(input.path_with_suffix()));
         if (!sniffed && size >= kMaxPreambleSize) throw_long_preamble(size);
         if (!is_all) needed = sniffed ? static_cast<std::size_t>(sniffed->dialect.preamble) + kSniffSize : 2 * size;
     }
