@@ -63,6 +63,7 @@ STEPS = {
         python3 ../shared/acceptance/accept.py --cleave build/release/cleave --seed 2
         python3 ../shared/acceptance/accept.py --cleave build/asan/cleave --seed 3 --quick
         python3 ../shared/found/run.py build/release/cleave
+        python3 ../shared/found/run.py build/release/cleave ../shared/found/cases-2026-11-28.jsonl
         python3 ../shared/found/run.py build/asan/cleave"""),
     "python": Step("build-release", "compiler environment", 40, "./dev python-test 3.11"),
     "interop": Step("build-release", "environment", 40, "./dev interop"),
