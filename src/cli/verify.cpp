@@ -102,8 +102,8 @@ using Reader = FunctionRef<std::size_t(std::span<std::uint8_t>)>;
 
 // The digest of at most one byte more than `expected`, because a pipe or a device may have no end.
 ContentDigest digest_of(Reader read, std::uint64_t expected) {
-    constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
-    std::vector<std::uint8_t> buffer(std::min(expected, kPartSize - 1) + 1);
+    constexpr std::uint64_t kReadSize = std::uint64_t{1} << 20;
+    std::vector<std::uint8_t> buffer(std::min(expected, kReadSize - 1) + 1);
     ContentHash hash;
     for (std::uint64_t left = expected + 1; left > 0;) {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));

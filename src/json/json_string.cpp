@@ -39,7 +39,7 @@ constexpr std::ptrdiff_t kUnitSize = 6;  // of \uXXXX
 bool is_surrogate(unsigned unit, unsigned first) { return (unit & 0xFC00U) == first; }
 
 // A character of a string. Any other bytes than an escape sequence are passed on one by one.
-struct Decoded {
+struct Character {
     std::array<std::uint8_t, 4> bytes;
     std::uint8_t size;           // of the text
     const std::uint8_t* behind;  // the byte after what stands for it
@@ -49,7 +49,7 @@ std::uint8_t low_bits(std::uint32_t code, unsigned shift) {
     return static_cast<std::uint8_t>(0x80U | (code >> shift & 0x3FU));
 }
 
-Decoded encoded(std::uint32_t code, const std::uint8_t* behind) {
+Character encoded(std::uint32_t code, const std::uint8_t* behind) {
     const auto lead = [&](unsigned mark, unsigned shift) { return static_cast<std::uint8_t>(mark | code >> shift); };
     if (code < 0x80) return {{lead(0, 0)}, 1, behind};
     if (code < 0x800) return {{lead(0xC0, 6), low_bits(code, 0)}, 2, behind};
@@ -57,7 +57,7 @@ Decoded encoded(std::uint32_t code, const std::uint8_t* behind) {
     return {{lead(0xF0, 18), low_bits(code, 12), low_bits(code, 6), low_bits(code, 0)}, 4, behind};
 }
 
-Decoded next_of(const std::uint8_t* at, const std::uint8_t* end) {
+Character next_of(const std::uint8_t* at, const std::uint8_t* end) {
     if (*at != '\\') return {{*at}, 1, at + 1};
     switch (at[1]) {
         case 'b': return {{'\b'}, 1, at + 2};
@@ -104,7 +104,7 @@ const std::uint8_t* skip_escape(const std::uint8_t* at, const std::uint8_t* end)
 std::uint64_t write_json_text(const std::uint8_t* at, const std::uint8_t* end, std::uint8_t* out) {
     const std::uint8_t* const begin = out;
     while (at != end) {
-        const Decoded next = next_of(at, end);
+        const Character next = next_of(at, end);
         out = std::copy_n(next.bytes.begin(), next.size, out);
         at = next.behind;
     }
@@ -117,7 +117,7 @@ bool is_json_text(const std::uint8_t* at, const std::uint8_t* end, std::string_v
     if (size == 0 || std::memchr(at, '\\', size) == nullptr)
         return size == text.size() && (size == 0 || std::memcmp(at, text.data(), size) == 0);
     while (at != end) {
-        const Decoded next = next_of(at, end);
+        const Character next = next_of(at, end);
         const std::string_view bytes(reinterpret_cast<const char*>(next.bytes.data()), next.size);
         if (!text.starts_with(bytes)) return false;
         text.remove_prefix(bytes.size());

@@ -39,7 +39,7 @@ void* compile(const cleave_patterns& module, const std::string& text) {
     throw ArgumentError("not a pattern of RE2" + (why.empty() ? "" : ": " + why));
 }
 
-bool is_name(std::string_view name) {
+bool is_pattern_name(std::string_view name) {
     const auto is_allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
     return !name.empty() && std::ranges::all_of(name, is_allowed);
 }
@@ -53,7 +53,7 @@ CompiledPattern::CompiledPattern(const std::vector<std::string>& paths, const st
 
 ForbiddenPattern::ForbiddenPattern(std::string name, std::string text)
     : name_(std::move(name)), text_(std::move(text)) {
-    if (!is_name(name_)) {
+    if (!is_pattern_name(name_)) {
         throw ArgumentError("a pattern's name consists of lower-case letters, digits and hyphens");
     }
     if (is_forbidden_kind(name_)) throw ArgumentError("a pattern cannot have the name of a kind");
