@@ -14,6 +14,7 @@
 
 #include "base/random_seed.h"
 #include "cleave/keys.h"
+#include "cleave/stage_error.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/standard_output.h"
@@ -92,7 +93,11 @@ void make_key(const std::string& path) {
 // The id of a key that --key accepts. `file` may have a version.
 std::string id_of(const std::string& file) {
     const std::vector<std::string> sources{"key=file:" + file};
-    return KeyRing(sources).id("key");
+    try {
+        return KeyRing(sources).id("key");
+    } catch (const RuleError& error) {
+        throw UsageError(formatted("{}: {}", file, error.what()));
+    }
 }
 
 void remove_if_there(const std::string& path) {

@@ -149,7 +149,7 @@ std::vector<OptionRow> dialect_rows() {
          choice_names(kEscapeScopes)},
         {"terminator", 0, "KIND", "what ends records: lf (and CRLF), cr, any, auto [auto]", kRead, "Dialect",
          choice_names(kTerminators)},
-        {"skip-lines", 0, "N", "skip N lines before the header", kRead, "Dialect"},
+        {"skip-lines", 0, "N", "skip N lines before the header; they stay with it", kRead, "Dialect"},
         {"comment", 0, "PREFIX", "skip lines before the header that begin with PREFIX", kRead, "Dialect"},
         {"encoding", 0, "NAME", "convert the input to UTF-8 from: {choices}", kAll & ~kIndex, "Dialect",
          choice_names(kEncodings)},

@@ -1,6 +1,6 @@
 // noise(KEY, sd=S, by=COLUMN[, context=TEXT]): a number plus noise of mean 0 and standard deviation S. The value is
 // first rounded to the decimals of S, a half away from zero, because further decimals could identify it. Anything that
-// is not a number of up to 18 digits becomes null. An empty COLUMN is refused.
+// is not a number of up to 18 digits, with the decimals of S, becomes null. An empty COLUMN is refused.
 //
 // The noise depends on the value and on the value of COLUMN, such as a person's number, so the same record always gets
 // the same noise: averaging several releases removes none of it. It also depends on S. If it did not, releases with the

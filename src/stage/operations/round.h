@@ -1,5 +1,5 @@
 // round(WIDTH): a number is rounded to the nearest multiple of WIDTH, a half away from zero, with as many decimals as
-// WIDTH has. Anything that is not a number of up to 18 digits becomes null.
+// WIDTH has. Anything that is not a number, or would then have more than 18 digits, becomes null.
 //
 // Let WIDTH be W / 10^d. The value without its sign, times 10^d, is n plus a fraction f. With r = n mod W, the value is
 // rounded up if r + f is at least W / 2: if 2 r >= W, or if 2 r = W - 1 and f is at least a half.

@@ -79,8 +79,10 @@ Day moved(const ShiftDate& shift, const ShiftDate::Format& format, Value value, 
     std::uint8_t digest[kMacSize];
     const BigEndian days(shift.days);
     context.hasher.token(shift.use, {days.value(), context.by}, digest);
-    const std::uint64_t number = scaled_down(big_endian_number(digest), 2 * shift.days + 1);
-    return to_date(to_days(date) + static_cast<std::int64_t>(number) - static_cast<std::int64_t>(shift.days));
+    const std::uint64_t count = 2 * shift.days + (shift.may_stay ? 1 : 0);
+    const auto number = static_cast<std::int64_t>(scaled_down(big_endian_number(digest), count));
+    const std::int64_t drawn = number - static_cast<std::int64_t>(shift.days);
+    return to_date(to_days(date) + drawn + (drawn >= 0 && !shift.may_stay ? 1 : 0));
 }
 
 ShiftDate::Format format_of(std::string_view text, const ArgumentSyntax& argument) {
@@ -116,13 +118,14 @@ bool are_confusable(const ShiftDate::Format& a, const ShiftDate::Format& b) {
 }  // namespace
 
 ShiftDate ShiftDate::parse(const OperationSyntax& syntax, RuleScope& scope) {
-    Arguments arguments(syntax, "shift-date(KEY, by=COLUMN, days=N, format=FORMAT, context=TEXT)");
+    Arguments arguments(syntax, "shift-date(KEY, by=COLUMN, days=N, format=FORMAT, context=TEXT, version=1|2)");
     const ArgumentSyntax& key = arguments.take_first("the name of a key");
     const ArgumentSyntax* const by = arguments.take("by");
     const ArgumentSyntax* const given = arguments.take("format");
     const ArgumentSyntax* const context = arguments.take("context");
     ShiftDate shift;
     shift.days = arguments.take_number("days", 1, kMaxDays, 365);
+    shift.may_stay = arguments.take_number("version", 1, 2, 2) == 1;
     arguments.finish();
     if (by == nullptr) {
         throw SyntaxError("shift-date needs by=COLUMN, the column that says whose date it is", syntax.place);
@@ -142,7 +145,7 @@ ShiftDate ShiftDate::parse(const OperationSyntax& syntax, RuleScope& scope) {
         left.remove_prefix(is_last ? end : end + 1);
     }
     shift.by = scope.column(*by);
-    shift.use = scope.use_key(key, "cleave 2 shift-date", context);
+    shift.use = scope.use_key(key, shift.may_stay ? "cleave 2 shift-date" : "cleave 3 shift-date", context);
     return shift;
 }
 

@@ -433,6 +433,8 @@ def make_keyed_arguments(name, by, random_):
         arguments.append(b"by=" + by)
         if random_.random() < 0.5:
             arguments.append(b"days=%d" % random_.choice([1, 2, 30, 365, 36500]))
+        if random_.random() < 0.4:
+            arguments.append(b"version=%d" % random_.choice([1, 2]))
         if random_.random() < 0.2:
             arguments.append(b"format=" + word(random_.choice([b"YYYY-MM-DD", b"DD.MM.YYYY|YYYYMMDD",
                                                                b"YYYYMMDD|YYYY/MM/DD|YYYY-MM-DD"]), random_))
@@ -604,7 +606,7 @@ def spoil(case, rules, names, count, random_):
              b"shift-date(k)", b"shift-date(k, by=#99)", b"shift-date(k, by=#1, days=0)", b"round(0)", b"round()",
              b"shift-date(k, by=#1, format=\"DD/MM/YYYY|MM/DD/YYYY\")", b"shift-date(k, by=#1, format=YYYY-MM)",
              b"pick(k)", b"generalise(levels.csv, level=9)", b"generalise(levels.csv, by=#1)", b"hmac(k, prefix)",
-             b"hmac(k, version=3)", b"mask(char=#1)", b"form(k, context=\"\")", b"decrypt(k, prefix)",
+             b"hmac(k, version=3)", b"shift-date(k, by=#1, version=3)", b"mask(char=#1)", b"form(k, context=\"\")", b"decrypt(k, prefix)",
              b"encrypt(k, bytes=9)", b"fixed(a=#1)", b"generalise(half.csv)", b"noise(k, sd=1, by=#1-#2)",
              b"noise(k, sd=1, by=\"no\"[1])", b"shift-date(k, by=id*)", b"noise(k, sd=1, by=hmac(k))"]))
     elif pick == 3 and rules:

@@ -310,7 +310,8 @@ def make_keyed(name, arguments, scope):
         lines = lines_of(scope.tables[arguments[1].value])
         context = check_context(named_arguments(arguments[2:], {"context": "value"}))
         return lambda value: operations.pick(value, key, lines, context), None
-    allowed = {"context": "value", **{"shift-date": {"by": "value", "days": "value", "format": "value"},
+    allowed = {"context": "value", **{"shift-date": {"by": "value", "days": "value", "format": "value",
+                                                             "version": "value"},
                                       "noise": {"by": "value", "sd": "value"}, "encrypt": {"prefix": "flag"}}.get(name, {})}
     given = named_arguments(arguments[1:], allowed)
     context = check_context(given)
@@ -327,11 +328,12 @@ def make_keyed(name, arguments, scope):
         deviation = decimal(given.get("sd", b""), 12, 1)
         return lambda value, by: operations.noise(value, by, key, deviation, context), given["by"]
     days = whole_number(given.get("days", b"365"), 1, 36500)
+    version = whole_number(given.get("version", b"2"), 1, 2)
     formats = given.get("format", b"YYYY-MM-DD|YYYYMMDD|YYYY/MM/DD|DD.MM.YYYY").split(b"|")
     shapes = [re.sub(b"[YMD]", b"9", text) for text in formats]
     if len(formats) > 8 or len(set(shapes)) < len(shapes) or not all(is_date_format(text) for text in formats):
         raise RuleError("date format")
-    return lambda value, by: operations.shift_date(value, by, key, days, formats, context), given["by"]
+    return lambda value, by: operations.shift_date(value, by, key, days, formats, context, version), given["by"]
 
 
 def is_date_format(text):

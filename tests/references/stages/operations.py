@@ -57,11 +57,11 @@ def is_one_character(part):
     return 0xF1 <= lead <= 0xF3
 
 
-def derived_key(key, operation, context, size=32):
+def derived_key(key, operation, context, size=32, scheme=b"cleave 2 "):
     """HKDF with SHA-256 (RFC 5869), without a salt."""
     secret, made, block = mac(bytes(32), key), b"", b""
     while len(made) < size:
-        block = mac(secret, block + b"cleave 2 " + operation + b"\0" + context + bytes([len(made) // 32 + 1]))
+        block = mac(secret, block + scheme + operation + b"\0" + context + bytes([len(made) // 32 + 1]))
         made += block
     return made[:size]
 
@@ -248,11 +248,16 @@ def pick(value, key, lines, context):
     return lines[drawn(mac(derived_key(key, b"pick", context), value), len(lines))]
 
 
-def shift_date(value, by, key, days, formats, context):
+def shift_date(value, by, key, days, formats, context, version=2):
     if by == b"":
         raise Fault("no value to shift a date by")
     message = days.to_bytes(8, "big") + by
-    moved = drawn(mac(derived_key(key, b"shift-date", context), message), 2 * days + 1) - days
+    if version == 1:
+        moved = drawn(mac(derived_key(key, b"shift-date", context), message), 2 * days + 1) - days
+    else:
+        shifts = [*range(-days, 0), *range(1, days + 1)]
+        own_key = derived_key(key, b"shift-date", context, scheme=b"cleave 3 ")
+        moved = shifts[drawn(mac(own_key, message), len(shifts))]
     for pattern in formats:
         head, rest = value[:len(pattern)], value[len(pattern):]
         shape = re.escape(pattern).replace(b"YYYY", b"(?P<y>[0-9]{4})").replace(b"MM", b"(?P<m>[0-9]{2})")

@@ -157,13 +157,17 @@ TEST_F(KeyedOperations, DatesOfOnePersonMoveTogether) {
     EXPECT_NE(made.find("T10:20:30Z,p\n"), std::string::npos);
     EXPECT_NE(made.find(" 08:00,p\n"), std::string::npos);
     EXPECT_EQ(changed("a: shift-date(k, by=b, days=1)", "2024-02-29,1\n").substr(4, 1), "-");
-    // A short range is used up: -1, 0 and 1.
-    std::map<std::string, int> seen;
-    for (int i = 0; i < 100; ++i) {
-        ++seen[changed("a: shift-date(k, by=b, days=1)", "2024-02-29," + std::to_string(i) + "\n").substr(0, 10)];
+    // A short range is used up: -1, 1 and, in version 1, 0.
+    for (const bool may_stay : {false, true}) {
+        const std::string short_rule = std::string("a: shift-date(k, by=b, days=1") + (may_stay ? ", version=1)" : ")");
+        std::map<std::string, int> seen;
+        for (int i = 0; i < 100; ++i) {
+            ++seen[changed(short_rule, "2024-02-29," + std::to_string(i) + "\n").substr(0, 10)];
+        }
+        EXPECT_EQ(seen.size(), may_stay ? 3U : 2U);
+        for (const char* day : {"2024-02-28", "2024-03-01"}) EXPECT_GT(seen[day], 15) << day;
+        EXPECT_EQ(seen["2024-02-29"] > 15, may_stay);
     }
-    ASSERT_EQ(seen.size(), 3U);
-    for (const char* day : {"2024-02-28", "2024-02-29", "2024-03-01"}) EXPECT_GT(seen[day], 15) << day;
     EXPECT_EQ(changed("a: shift-date(k, by=b, format=\"DD/MM/YYYY\")", "13/01/2024,p\n").substr(2, 1), "/");
 }
 
