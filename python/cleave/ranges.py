@@ -18,6 +18,7 @@ version of the input is part of the piece: a different version causes an error b
 from __future__ import annotations
 
 import bisect
+import heapq
 import json
 import os
 import re
@@ -384,8 +385,8 @@ def plan(
         the files in it. All inputs must have the same columns; empty inputs are left out. Compressed inputs raise
         UsageError, except for a local gzip file with an index. In a URL of a local file, bytes can be ``%`` codes, as
         in ``file:///data/50%25.csv``.
-    pieces: the number of pieces of nearly equal bytes, like ``n`` in ``File.split``; several inputs have their share of
-        them, at least one each; or
+    pieces: the number of pieces of nearly equal bytes, like ``n`` in ``File.split``; several inputs share them, and
+        have at least one each; or
     blocksize: roughly how many bytes each piece has, or a function that takes the bytes of all inputs together and
         returns that; 64 MiB if neither is given. A piece can be empty if a record is longer than a piece. More than
         1,000,000 pieces raise UsageError.
@@ -447,10 +448,35 @@ def _counts(sizes: Sequence[int], pieces: int | None, blocksize: int | None) -> 
         size = BLOCK_SIZE if blocksize is None else _at_least_1("blocksize", blocksize)
         counts = [max(1, -(-one // size)) for one in sizes]
     else:
-        wanted = _at_least_1("pieces", pieces)
-        counts = [max(1, wanted * one // sum(sizes)) for one in sizes]
+        counts = _shares(sizes, _at_least_1("pieces", pieces))
     if sum(counts) > MOST_PIECES:
         raise UsageError(f"{sum(counts)} pieces; at most {MOST_PIECES} are possible")
+    return counts
+
+
+def _shares(sizes: Sequence[int], wanted: int) -> list[int]:
+    """How many of the wanted pieces each input has: at least one, and such that the largest piece is as small as it can
+    be (the method of D'Hondt)."""
+    counts = [max(1, wanted * one // sum(sizes)) for one in sizes]
+    excess = sum(counts) - wanted
+    if excess < 0:  # the input with the largest pieces gets one more
+        heap = [(-size / count, number) for number, (size, count) in enumerate(zip(sizes, counts))]
+        change = 1
+    else:  # the input whose pieces stay the smallest loses one
+        heap = [(size / (count - 1), number) for number, (size, count) in enumerate(zip(sizes, counts)) if count > 1]
+        change = -1
+    heapq.heapify(heap)
+    for _ in range(abs(excess)):
+        if not heap:
+            break
+        number = heap[0][1]
+        counts[number] += change
+        if change > 0:
+            heapq.heapreplace(heap, (-sizes[number] / counts[number], number))
+        elif counts[number] > 1:
+            heapq.heapreplace(heap, (sizes[number] / (counts[number] - 1), number))
+        else:
+            heapq.heappop(heap)
     return counts
 
 

@@ -3,6 +3,8 @@ whole input."""
 
 from __future__ import annotations
 
+import itertools
+import operator
 import os
 import pickle
 import random
@@ -384,6 +386,21 @@ def test_patterns_of_a_store(tmp_path: Path) -> None:
     assert names == ["a1.csv", "a2.csv", "a1.csv", "a2.csv", "a3.csv"]
 
 
+def test_as_many_pieces_as_asked_for() -> None:
+    chance = random.Random(1)
+    for _ in range(300):
+        sizes = [chance.choice([1, 2, 3, 10, 1000]) for _ in range(chance.randrange(1, 5))]
+        wanted = chance.randrange(1, 9)
+        counts = ranges._shares(sizes, wanted)
+        assert min(counts) >= 1
+        assert sum(counts) == max(wanted, len(sizes))
+        others = [other for other in itertools.product(range(1, wanted + 1), repeat=len(sizes)) if sum(other) == wanted]
+        largest = max(map(operator.truediv, sizes, counts))
+        assert not others or largest == min(max(map(operator.truediv, sizes, other)) for other in others)
+    assert ranges._shares([100] * 8, 16) == [2] * 8
+    assert ranges._shares([10, 11], 4) == [2, 2]
+
+
 def test_several_inputs(tmp_path: Path, small: bytes) -> None:
     header = small[: small.index(b"\n") + 1]
     names = ["a.csv", "b.csv", "empty.csv", "header.csv", "last.csv"]
@@ -395,7 +412,7 @@ def test_several_inputs(tmp_path: Path, small: bytes) -> None:
     assert plan.records == 601 == sum(piece.records for piece in plan.pieces)
     assert [piece.number for piece in plan.pieces] == list(range(len(plan.pieces)))
     assert {Path(piece.path).name for piece in plan.pieces} == {"a.csv", "b.csv", "header.csv", "last.csv"}
-    assert 8 <= len(plan.pieces) <= 8 + len(names)
+    assert len(plan.pieces) == 8
     again = ranges.Plan.of_text(plan.text(), {})
     assert records_of(again, 1000) == records_of(plan, 1000) == (small[len(header) :]) * 2 + b"1,2,3,4"
     (tmp_path / "z.csv").write_bytes(b"id,other\n")
