@@ -54,6 +54,9 @@ public:
     // Whether a run with this template could give a piece this path, whatever the number of pieces. False for a
     // template with {value}, which could give almost any path.
     bool could_name(std::string_view path) const;
+    // The same for a template with {value}, except for values with a dot and for a template that begins with {value}.
+    // The path may contain a value of the input.
+    bool could_name_by_value(std::string_view path) const;
 
     // The directory that all names begin with, up to its slash: "out/" for "out/{i}.csv". Empty if they have none.
     std::string folder() const;

@@ -38,7 +38,8 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
     context.reports.set_names(names_in_manifest_);
     const bool may_be_mixed_up = context.rewriting != nullptr || options_.replace;
     if (may_be_mixed_up && destination_of(options_).leaves_files)
-        context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
+        context.reports.set_older(
+            OlderPieces(namer_, options_.manifest, context.input.path(), context.rewriting == nullptr));
     if (context.signing != nullptr) {  // now rather than after the pieces are written
         name_in_report(options_.report, options_.names);
         if (!options_.manifest.empty()) name_in_report(options_.report, options_.manifest);

@@ -27,20 +27,22 @@ Json read_manifest(const std::string& path) {
 
 }  // namespace
 
-OlderPieces::OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input) {
-    add_named(namer);
+OlderPieces::OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input,
+                         bool may_show_values) {
+    add_named(namer, may_show_values);
     if (!manifest.empty()) add_listed(manifest, namer);
     take_out(input);
 }
 
-void OlderPieces::add_named(const PieceNamer& namer) {
+void OlderPieces::add_named(const PieceNamer& namer, bool may_show_values) {
     const std::string folder = namer.folder();
     struct stat status;
     if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return;  // the run will create it
     const auto names = names_in(Directory(folder), kMostNames);
     if (!names) return;
     for (const std::string& name : *names) {
-        if (namer.could_name(folder + name)) add(folder + name, folder + name);
+        const std::string path = folder + name;
+        if (namer.could_name(path) || (may_show_values && namer.could_name_by_value(path))) add(path, path);
     }
 }
 

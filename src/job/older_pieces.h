@@ -17,8 +17,9 @@ public:
     // Looks for existing files that may be pieces: files with a name that the template could produce, for any number of
     // pieces, and files listed in the manifest at the path `manifest`, if that is a manifest. Looks only in
     // PieceNamer::folder(), and not at all if that has more than 16,384 names. Leaves out the input. Ignores what
-    // cannot be opened. Throws SystemError.
-    OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input);
+    // cannot be opened. Where the template has {value}, a name may show a value, and counts only if it may. Throws
+    // SystemError.
+    OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input, bool may_show_values);
 
     // Takes a file off the list because it is a piece of this run, or becomes one.
     void take_out(const std::string& path);
@@ -28,7 +29,7 @@ public:
     std::vector<std::string> texts() const;
 
 private:
-    void add_named(const PieceNamer& namer);
+    void add_named(const PieceNamer& namer, bool may_show_values);
     void add_listed(const std::string& manifest, const PieceNamer& namer);
     void add(const std::string& path, const std::string& text);
 

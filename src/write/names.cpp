@@ -121,14 +121,22 @@ std::string PieceNamer::name(const Piece& piece, const PieceValue& value) const 
 
 bool PieceNamer::could_name(std::string_view path) const { return !has_value() && fits(parts_, path); }
 
-// A number may have any width, because the width of {i} depends on how many pieces there were.
+// A name that begins with {value} would fit nearly every file.
+bool PieceNamer::could_name_by_value(std::string_view path) const {
+    return has_value() && parts_.front().text.size() > folder().size() && fits(parts_, path);
+}
+
+// A number may have any width, because the width of {i} depends on how many pieces there were. A value has no dot here,
+// although it could.
 bool PieceNamer::fits(std::span<const Part> parts, std::string_view text) {
     if (parts.empty()) return text.empty();
     const Part& part = parts.front();
     if (part.field == Field::kLiteral) {
         return text.starts_with(part.text) && fits(parts.subspan(1), text.substr(part.text.size()));
     }
-    const std::size_t most = std::min({text.find_first_not_of("0123456789"), text.size(), kMostDigits});
+    const std::size_t most = part.field == Field::kValue
+                                 ? std::min(text.find_first_of("./"), text.size())
+                                 : std::min({text.find_first_not_of("0123456789"), text.size(), kMostDigits});
     for (std::size_t size = 1; size <= most; ++size) {
         if (fits(parts.subspan(1), text.substr(size))) return true;
     }

@@ -74,6 +74,13 @@ TEST(PieceNamer, KnowsWhatItCouldNameWithAnotherNumberOfPieces) {
     EXPECT_TRUE(PieceNamer("{start}{record}-{n}", "x", 1, 3).could_name("12-7"));
     EXPECT_FALSE(PieceNamer("{start}{record}-{n}", "x", 1, 3).could_name("1-7"));
     EXPECT_FALSE(PieceNamer("{i}.{value}", "x", 1, 3, 3).could_name("1.x"));
+    EXPECT_FALSE(PieceNamer("{value}.csv", "x", 1, 3, 1).could_name_by_value("x.csv"));
+    const PieceNamer by_value("out/{stem}.{value}{ext}", "a.csv", 1, 3, 1);
+    EXPECT_TRUE(by_value.could_name_by_value("out/a.valid.csv"));
+    for (const char* no :
+         {"out/a.csv", "out/a..csv", "out/a.2024.old.csv", "out/b.x.csv", "a.x.csv", "out/a.b/c.csv"}) {
+        EXPECT_FALSE(by_value.could_name_by_value(no)) << no;
+    }
 }
 
 TEST(PieceNamer, RefusesBadTemplates) {
