@@ -38,6 +38,7 @@
 #include "cli/verbs.h"
 #include "io/fd.h"
 #include "stage/program.h"
+#include "write/destination.h"
 
 namespace cleave::cli {
 namespace {
@@ -63,12 +64,21 @@ void print_error_event(int code, std::string_view text) noexcept {
     }
 }
 
+// What people who press Ctrl-C want to know.
+void tell_nothing_is_left(const Context& context) noexcept {
+    const Arguments& arguments = context.arguments;
+    const bool has_pieces = arguments.verb == Verb::kSplit && destination_of(arguments.output).leaves_files;
+    if (caught_signal() == SIGINT && has_pieces && !arguments.quiet && is_terminal(STDERR_FILENO))
+        print_message("interrupted; no piece of this run is left");
+}
+
 // After the commit every failure becomes a warning.
 int fail(const Context& context, int code, std::string_view text) noexcept {
     if (context.is_committed) {
         print_warning(text);
         return kDone;
     }
+    tell_nothing_is_left(context);
     die_of_caught_signal();
     print_message(text);
     if (context.arguments.verb == Verb::kSplit && context.arguments.json) print_error_event(code, text);

@@ -44,8 +44,10 @@ SignalGuard::~SignalGuard() {
     }
 }
 
+int caught_signal() noexcept { return caught.load(); }
+
 void die_of_caught_signal() {
-    if (const int signal = caught.load(); signal != 0) std::ignore = ::raise(signal);
+    if (const int signal = caught_signal(); signal != 0) std::ignore = ::raise(signal);
 }
 
 }  // namespace cleave::cli

@@ -22,6 +22,8 @@ private:
     bool is_concluded_ = false;
 };
 
+// The signal that a guard caught last; 0 if none.
+int caught_signal() noexcept;
 // If a guard caught a signal, ends the process with that signal.
 void die_of_caught_signal();
 

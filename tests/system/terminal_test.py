@@ -7,9 +7,11 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 
@@ -196,6 +198,28 @@ def no_bar(bench):
     terminal.close()
 
 
+def nothing_is_left_after_ctrl_c(bench):
+    """After Ctrl-C, a line says that no piece is left; after other signals, and with --quiet, there is none"""
+    for sent, options in ((signal.SIGINT, []), (signal.SIGINT, ["-q"]), (signal.SIGTERM, [])):
+        terminal = Terminal(80)
+        folder = tempfile.mkdtemp(dir=bench.root)
+        process = bench.start(["split", "-l", "10", "-o", folder + "/", *options, "-"], env=bench.environment(TERM="xterm"),
+                              stdin=subprocess.PIPE, stderr=terminal.slave)
+        process.stdin.write(b"1,2\n" * 10_000)
+        process.stdin.flush()
+        wait_until_read(process)
+        process.send_signal(sent)
+        code = process.wait(TIMEOUT_S)
+        process.stdin.close()
+        terminal.read_all()
+        expect_exit(Run(code), -sent)
+        told = shown(terminal.output).lines
+        wanted = ["cleave: interrupted; no piece of this run is left"] if sent == signal.SIGINT and not options else []
+        need(told == wanted, "%s: %r" % ([sent, *options], told))
+        need(not os.listdir(folder), "pieces are left")
+        terminal.close()
+
+
 def gone_before_an_error(bench):
     """The bar disappears before an error is printed"""
     terminal = Terminal(80)
@@ -237,8 +261,8 @@ def standard_input_is_a_terminal(bench):
         terminal.close()
 
 
-CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole, no_bar, gone_before_an_error,
-          standard_input_is_a_terminal]
+CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole, no_bar, nothing_is_left_after_ctrl_c,
+          gone_before_an_error, standard_input_is_a_terminal]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS, timed=[no_bar]))
