@@ -24,7 +24,8 @@ public:
         : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour) {}
 
     void print() const {
-        print_verdict();
+        const std::string names = names_text();
+        print_verdict(!names.empty());
         print_size();
         print_not_text("not UTF-8", census().not_utf8);
         print_not_text("NUL bytes", census().nuls);
@@ -33,7 +34,7 @@ public:
             print_json_problems(examination().json->not_json);
             return;
         }
-        print_records();
+        print_records(names);
         print_dialect();
         print_quotes();
         print_problems();
@@ -49,14 +50,14 @@ private:
     void print_size() const;
     void print_json_lines(const JsonCensus& json) const;
     void print_json_problems(const JsonCensus::NotJson& not_json) const;
-    void print_records() const;
+    void print_records(const std::string& names) const;
     void print_dialect() const;
     void print_quotes() const;
     void print_problems() const;
     void print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                        const std::string& what) const;
     void print_marks() const;
-    void print_verdict() const;
+    void print_verdict(bool names_are_doubtful) const;
     void print_not_text(const char* what, const Tally& tally) const;
     void print_more_ragged() const;
     std::string print_place(const Place& place, const std::string& what) const;
@@ -65,6 +66,7 @@ private:
     std::string longest_text() const;
     std::string tally_text(const Tally& tally, const char* what) const;
     std::string fields_text() const;
+    std::string names_text() const;
     std::string ragged_text() const;
     std::string delimiter_text() const;
     std::string terminator_text() const;
@@ -113,8 +115,9 @@ void TextReport::print_size() const {
     line("records", formatted("{}{}", report_.records(), report_.shows_header() ? " and a header" : ""));
 }
 
-void TextReport::print_records() const {
+void TextReport::print_records(const std::string& names) const {
     line("fields", fields_text());
+    if (!names.empty()) line("names", names);
     line("ragged", ragged_text());
     line("longest", longest_text());
     line("empty", tally_text(census().empty, "record"));
@@ -153,6 +156,26 @@ std::string TextReport::fields_text() const {
         names += next;
     }
     return std::to_string(examination().fields) + names;
+}
+
+// What some loaders refuse in a header; empty if there is no such thing.
+std::string TextReport::names_text() const {
+    std::map<std::string, std::uint64_t> fields;
+    std::uint64_t field = 0;
+    std::uint64_t missing = 0;
+    std::uint64_t repeated = 0;
+    std::string text;
+    for (const std::string& name : column_names(report_)) {
+        ++field;
+        if (name.empty()) {
+            if (missing++ == 0) text += formatted("{}none for field {}", text.empty() ? "" : "; ", field);
+        } else if (const auto [first, is_new] = fields.emplace(name, field); !is_new && repeated++ == 0) {
+            text += formatted("{}{} is that of fields {} and {}", text.empty() ? "" : "; ",
+                              printable_data(name, 0).text, first->second, field);
+        }
+    }
+    const std::uint64_t more = missing + repeated - (missing > 0 ? 1 : 0) - (repeated > 0 ? 1 : 0);
+    return more > 0 ? formatted("{}; and {} more", text, more) : text;
 }
 
 std::string TextReport::ragged_text() const {
@@ -271,10 +294,11 @@ void TextReport::print_problems() const {
 }
 
 // Also says what makes some readers refuse a sound input.
-void TextReport::print_verdict() const {
+void TextReport::print_verdict(bool names_are_doubtful) const {
     std::vector<const char*> doubts;
     if (census().not_utf8.count > 0) doubts.push_back("not UTF-8");
     if (census().nuls.count > 0) doubts.push_back("with NUL bytes");
+    if (names_are_doubtful) doubts.push_back("not every field has a name of its own");
     if (examination().findings.divergence) doubts.push_back("the quote modes differ");
     const char* const verdict = report_.sound ? "sound" : "not sound";
     out_.print("{}: {}{}{}\n", name_, painted(verdict, report_.sound ? kGood : kBad),
