@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bar.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "formats/plan_json.h"
@@ -102,7 +103,11 @@ std::string describe_byte(std::optional<std::uint8_t> byte) {
 
 void TextReport::print_size() const {
     const Findings& findings = examination().findings;
-    line("size", formatted("{} bytes{}", findings.size, report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
+    constexpr std::uint64_t kMany = 1'000'000;  // more digits than people take in at a glance
+    const std::string in_short =
+        findings.size < kMany ? "" : formatted(" ({})", size_text(static_cast<double>(findings.size)));
+    line("size", formatted("{} bytes{}{}", findings.size, in_short,
+                           report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
     if (const std::uint64_t preamble = report_.sniffed.dialect.preamble; preamble > 0) {
         line("preamble", formatted("{} bytes before the {}", preamble, report_.shows_header() ? "header" : "records"));
     }
