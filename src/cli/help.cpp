@@ -51,7 +51,7 @@ constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
       "cat -n 2/8 orders.csv                  the second of eight pieces",
       "cat --select order,mail orders.csv     two columns", "cat --redact 'mail: mask' orders.csv"}},
     {"offsets HOW [options] FILE|-",
-     "print where the pieces are: start, length, records",
+     "print piece, start, length, first record, records",
      "pieces records max-bytes every together format header no-header delimiter quiet",
      {"offsets -n 8 orders.csv                one line per piece", "offsets -n 8 --format json orders.csv",
       "offsets --every 1000 orders.csv        where every 1000th record starts"}},
