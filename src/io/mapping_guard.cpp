@@ -1,5 +1,7 @@
 #include "cleave/mapping_guard.h"
 
+#include <pthread.h>
+
 #include <cerrno>
 #include <csignal>
 
