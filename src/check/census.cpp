@@ -159,8 +159,8 @@ void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
     take_text(bytes);
 }
 
-// Counts what is no text, and passes the bytes on. The first place of each kind needs the number of its record, so the
-// bytes up to it are passed first.
+// Counts bytes that are not text, and passes all bytes on. To know the record of the first such byte, the bytes up to
+// it are passed first.
 void CensusTaker::take_text(std::span<const std::uint8_t> bytes) {
     if (offset_ < lead_.size) {
         const std::size_t rest = std::min<std::size_t>(bytes.size(), lead_.size - offset_);

@@ -96,7 +96,7 @@ std::size_t end_of_text(const std::uint8_t* data, std::size_t at, std::size_t si
 void TextCensus::feed(std::span<const std::uint8_t> bytes) {
     const std::uint8_t* const data = bytes.data();
     for (std::size_t at = 0; at < bytes.size();) {
-        // At least a step, so that data which is no text is not tried at every byte.
+        // At least a step, so that binary data is not tried again at every byte.
         for (std::size_t n = 0; at < bytes.size() && (n < kTextStep || is_open(data + at)); ++n, ++at) {
             read(data[at], offset_ + at);
         }

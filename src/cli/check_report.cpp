@@ -163,7 +163,7 @@ std::string TextReport::fields_text() const {
     return std::to_string(examination().fields) + names;
 }
 
-// What some loaders refuse in a header; empty if there is no such thing.
+// Missing and repeated names in the header, which some loaders refuse. Empty if there are none.
 std::string TextReport::names_text() const {
     std::map<std::string, std::uint64_t> fields;
     std::uint64_t field = 0;

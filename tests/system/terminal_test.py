@@ -199,7 +199,7 @@ def no_bar(bench):
 
 
 def nothing_is_left_after_ctrl_c(bench):
-    """After Ctrl-C, a line says that no piece is left; after other signals, and with --quiet, there is none"""
+    """After Ctrl-C, a line says that no piece is left; with --quiet or after another signal, there is no such line"""
     for sent, options in ((signal.SIGINT, []), (signal.SIGINT, ["-q"]), (signal.SIGTERM, [])):
         terminal = Terminal(80)
         folder = tempfile.mkdtemp(dir=bench.root)
