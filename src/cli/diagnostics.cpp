@@ -123,8 +123,7 @@ void Diagnostics::take(const cleave::Stage& stage) const {
     remark(formatted("no rule for {}; {} unchanged", list, names.size() == 1 ? "it stays" : "they stay"));
 }
 
-void Diagnostics::take(const Piece& piece) {
-    if (!piece.oversize) return;
+void Diagnostics::take_oversize(const Piece& piece) {
     if (context_.arguments.strict_size) {
         throw InputError(describe_oversize(piece) + "; without --strict-size it gets its own piece");
     }

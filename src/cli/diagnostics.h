@@ -33,7 +33,9 @@ public:
     void take(const cleave::Stage& stage) const;
 
     // Throws InputError under --strict-size if the piece is too large.
-    void take(const Piece& piece);
+    void take(const Piece& piece) {
+        if (piece.oversize) take_oversize(piece);
+    }
 
     // Warns about files of earlier runs left next to the pieces.
     void take(const JobReport& report) const;
@@ -42,6 +44,7 @@ public:
     void conclude() const;
 
 private:
+    void take_oversize(const Piece& piece);
     std::string describe(const Place& place) const;
     std::string describe_open_quote(const Place& place) const;
     std::string describe_oversize(const Piece& piece) const;

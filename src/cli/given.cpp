@@ -21,19 +21,18 @@ namespace {
 namespace po = boost::program_options;
 
 // Pairs of options that set the same thing.
-constexpr std::array<std::pair<const char*, const char*>, 3> kSameThing = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSameThing = {
     {{"header", "no-header"}, {"quote", "no-quote"}, {"quiet", "verbose"}}};
 
 // Options whose values accumulate. Others may be given only once: a second value would silently replace the first.
 constexpr std::array<std::string_view, 4> kManyValues = {"redact", "rules", "key", "forbid"};
 
 // The options of the verb that an old one stands for.
-std::vector<const char*> names_of(const OldOption& old, Verb verb) {
-    std::vector<const char*> names;
+std::vector<std::string> names_of(const OldOption& old, Verb verb) {
+    std::vector<std::string> names;
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bit(verb)) != 0 &&
-            std::ranges::find(old.names, std::string_view(row.name)) != std::end(old.names))
-            names.push_back(row.name);
+        if ((row.verbs & bit(verb)) != 0 && std::ranges::find(old.names, row.name) != std::end(old.names))
+            names.emplace_back(row.name);
     }
     return names;
 }
@@ -70,7 +69,9 @@ const OldOption* find_old_option(Verb verb, std::string_view name) {
 template <class Row>
 bool may_be_given(const Row& row, const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [&](std::string_view word) {
-        if (word.starts_with("--")) return word.substr(2).starts_with(row.name);
+        // The first letter settles most rows.
+        if (word.starts_with("--"))
+            return word.size() > 2 && word[2] == row.name[0] && word.substr(2).starts_with(row.name);
         return row.letter != 0 && word.starts_with('-') && word.find(row.letter) != std::string_view::npos;
     });
 }
@@ -179,8 +180,8 @@ Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
         refuse_option_as_value(verb, option);
         const auto value = option.value.empty() ? std::nullopt : std::optional(option.value.front());
         const OldOption* const old = find_old_option(verb, option.string_key);
-        const auto names = old == nullptr ? std::vector{option.string_key.c_str()} : names_of(*old, verb);
-        for (const char* name : names) take(name, spelling_of(option), value);
+        const auto names = old == nullptr ? std::vector{option.string_key} : names_of(*old, verb);
+        for (const std::string& name : names) take(name, spelling_of(option), value);
     }
     refuse_old_quote();
 }
@@ -198,10 +199,10 @@ void Given::refuse_old_quote() const {
 
 void Given::take(const std::string& name, std::string spelling, const std::optional<std::string>& value) {
     for (const auto& [one, other] : kSameThing) {
-        if (name == one) options_.erase(other);
-        if (name == other) options_.erase(one);
+        if (name == one) options_.erase(std::string(other));
+        if (name == other) options_.erase(std::string(one));
     }
-    if (value && has(name.c_str()) && std::ranges::find(kManyValues, name) == kManyValues.end()) {
+    if (value && has(name) && std::ranges::find(kManyValues, name) == kManyValues.end()) {
         throw UsageError(formatted("{} may be given only once", spelling));
     }
     Use& use = options_[name];
@@ -210,11 +211,11 @@ void Given::take(const std::string& name, std::string spelling, const std::optio
     use.order = ++uses_;
 }
 
-bool Given::is_after(const char* name, const char* other) const {
-    return has(name) && has(other) && options_.at(name).order > options_.at(other).order;
+bool Given::is_after(std::string_view name, std::string_view other) const {
+    return has(name) && has(other) && find(name)->order > find(other)->order;
 }
 
-void Given::refuse_both(const char* name, const char* other) const {
+void Given::refuse_both(std::string_view name, std::string_view other) const {
     if (!has(name) || !has(other)) return;
     throw UsageError(formatted("{} and {} cannot be used together", spelling(name), spelling(other)));
 }

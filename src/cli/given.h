@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,40 +25,44 @@ public:
     // value for an option that takes one.
     Given(Verb verb, const std::vector<std::string>& words);
 
-    bool has(const char* name) const { return options_.contains(name); }
+    bool has(std::string_view name) const { return find(name) != nullptr; }
 
     // Whether both were given, `name` after `other`.
-    bool is_after(const char* name, const char* other) const;
+    bool is_after(std::string_view name, std::string_view other) const;
 
     // The option as it was typed, such as "-l" or "--records". Precondition: it was given.
-    const std::string& spelling(const char* name) const { return options_.at(name).spelling; }
+    const std::string& spelling(std::string_view name) const { return find(name)->spelling; }
 
     // Throws UsageError if both were given.
-    void refuse_both(const char* name, const char* other) const;
+    void refuse_both(std::string_view name, std::string_view other) const;
 
     // nullptr if the option was not given.
-    const std::string* text(const char* name) const { return has(name) ? &options_.at(name).values.back() : nullptr; }
+    const std::string* text(std::string_view name) const {
+        const Use* use = find(name);
+        return use == nullptr ? nullptr : &use->values.back();
+    }
 
     // All values, in order; empty if the option was not given.
-    std::vector<std::string> all(const char* name) const {
-        return has(name) ? options_.at(name).values : std::vector<std::string>();
+    std::vector<std::string> all(std::string_view name) const {
+        const Use* use = find(name);
+        return use == nullptr ? std::vector<std::string>() : use->values;
     }
 
     // std::nullopt if the option was not given. These throw UsageError, as do the parsers in values.h.
-    std::optional<std::uint64_t> count(const char* name, std::uint64_t least) const {
+    std::optional<std::uint64_t> count(std::string_view name, std::uint64_t least) const {
         const std::string* value = text(name);
         return value == nullptr ? std::nullopt : std::optional(parse_count(spelling(name), *value, least));
     }
-    std::optional<std::uint64_t> size(const char* name) const {
+    std::optional<std::uint64_t> size(std::string_view name) const {
         const std::string* value = text(name);
         return value == nullptr ? std::nullopt : std::optional(parse_size(spelling(name), *value));
     }
-    std::optional<std::uint8_t> byte(const char* name) const {
+    std::optional<std::uint8_t> byte(std::string_view name) const {
         const std::string* value = text(name);
         return value == nullptr ? std::nullopt : std::optional(parse_byte(spelling(name), *value));
     }
     template <class T, std::size_t kCount>
-    std::optional<T> choice(const char* name, const Choice<T> (&choices)[kCount]) const {
+    std::optional<T> choice(std::string_view name, const Choice<T> (&choices)[kCount]) const {
         if (!has(name)) return std::nullopt;
         return std::optional<T>(std::in_place, parse_choice(spelling(name), *text(name), choices));
     }
@@ -71,6 +76,10 @@ private:
         std::vector<std::string> values;  // at least one; empty for a switch
         std::size_t order;                // its position among the options given, from 1
     };
+    const Use* find(std::string_view name) const {  // nullptr if it was not given
+        const auto use = options_.find(name);
+        return use == options_.end() ? nullptr : &use->second;
+    }
     void take(const std::string& name, std::string spelling, const std::optional<std::string>& value);
 
     void refuse_old_quote() const;

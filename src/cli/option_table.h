@@ -12,12 +12,12 @@
 namespace cleave::cli {
 
 struct OptionRow {
-    const char* name;   // long name
-    char letter;        // short name, or 0
-    const char* value;  // the placeholder for its value, or nullptr for a switch
-    const char* help;   // {choices} stands for the choices, separated by commas
-    unsigned verbs;     // bits of the verbs that take it, or kGeneral
-    const char* group;  // its heading in the help
+    std::string_view name;  // long name
+    char letter;            // short name, or 0
+    const char* value;      // the placeholder for its value, or nullptr for a switch
+    const char* help;       // {choices} stands for the choices, separated by commas
+    unsigned verbs;         // bits of the verbs that take it, or kGeneral
+    const char* group;      // its heading in the help
 
     // The possible values: names separated by blanks, kPath, or empty if they cannot be listed.
     std::string choices = {};
