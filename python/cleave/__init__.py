@@ -25,10 +25,13 @@ These modules are imported by their names, and need the packages of their engine
 ``scan`` and ``plan`` are what ``cleave.ranges`` is built on: each process summarises a range of an input, and a plan is
 made from the summaries.
 
-Offsets and sizes are in bytes. Bytes and columns are numbered from 0, records and pieces of a ``File`` from 1. If cleave finds a
-fault, it raises an ``Error``: ``InputError`` for the data, with the byte and the record, or ``UsageError`` for
-arguments. An argument of the wrong type raises ``TypeError``, and a system call that fails raises ``OSError``. Warnings
-have the category ``CleaveWarning``. The logger "cleave" reports what is done, without any values of the data.
+Offsets and sizes are in bytes. Bytes and columns are numbered from 0, records and pieces from 1. Without a header,
+columns are named ``column_1``, ``column_2`` and so on, but in frames of Polars and Spark as these name them.
+
+If cleave finds a fault, it raises an ``Error``: ``InputError`` for the data, with the byte and the record, or
+``UsageError`` for arguments. An argument of the wrong type raises ``TypeError``, and a system call that fails raises
+``OSError``. Warnings have the category ``CleaveWarning``. The logger "cleave" reports what is done, without any values
+of the data.
 """
 
 from ._errors import CleaveWarning, Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError

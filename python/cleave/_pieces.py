@@ -138,13 +138,13 @@ class ValuePiece(_AnyPiece):
         self._pieces = pieces
 
     @property
-    def key(self) -> tuple[str, ...] | None:
-        """The values of the records, one for each column of ``by``; ``None`` with ``buckets`` and ``parts``.
+    def key(self) -> tuple[str, ...]:
+        """The values of the records, one for each column of ``by``; empty with ``buckets`` and ``parts``.
 
         Bytes that are not UTF-8 become surrogates, as with ``os.fsdecode``, so different values stay different.
         """
         values = self._pieces._native.key(self._number - 1)
-        return None if values is None else tuple(value.decode("utf-8", "surrogateescape") for value in values)
+        return tuple(value.decode("utf-8", "surrogateescape") for value in values or ())
 
     @property
     def part(self) -> str | None:
@@ -309,6 +309,6 @@ class ValuePieces(_AnyPieces[ValuePiece, _native.PiecesByValue]):
         return ValuePiece(self, index)
 
     @property
-    def keys(self) -> list[tuple[str, ...] | None]:
+    def keys(self) -> list[tuple[str, ...]]:
         """``ValuePiece.key`` of each piece."""
         return [piece.key for piece in self]

@@ -69,7 +69,7 @@ def read_csv(
     na_values: texts that are missing values, in addition to the empty one.
     include_path_column: whether to add a column of strings, ``path`` or the name given, with the path of the file.
     dialect, delimiter: as for ``cleave.open``.
-    header: whether the first record contains the names of the columns. Otherwise they are named ``_c0``, ``_c1`` and so
+    header: whether the first record contains the names of the columns. Otherwise they are named ``column_1`` and so
         on, and there are as many as the first record has fields.
     page_size: roughly how many bytes of a file a task reads at a time; at least 1.
     """

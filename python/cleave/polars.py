@@ -60,7 +60,7 @@ def scan_csv(
         out. Otherwise every record must have as many fields as the header.
     n_rows: read no more rows.
     header: whether the first record contains the names of the columns. Otherwise they are named ``column_0``,
-        ``column_1`` and so on, and there are as many as the first record has fields.
+        ``column_1`` and so on, as Polars names them, and there are as many as the first record has fields.
     storage_options: for fsspec, which opens URLs.
     delimiter, dialect: as for ``cleave.open``; ``delimiter="auto"`` finds the delimiter.
 

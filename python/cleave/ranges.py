@@ -18,7 +18,9 @@ version of the input is part of the piece: a different version causes an error b
 from __future__ import annotations
 
 import bisect
+import builtins
 import heapq
+import io
 import json
 import os
 import re
@@ -83,11 +85,11 @@ class Piece:
 
     source: Source
     format: Format
-    header: bytes  # with the empty records before it; invented if the input has no header
+    header: builtins.bytes  # with the empty records before it; invented if the input has no header
     begin: Any  # cuts of a plan; None is the end of the input
     end: Any
     number: int
-    """From 0, in the plan."""
+    """From 1, in the plan."""
     last_record: int
     """The number of records in the input."""
 
@@ -105,13 +107,13 @@ class Piece:
     def start(self) -> int:
         """The offset of the first byte.
 
-        The first use of ``start``, ``size``, ``first_record`` or ``records`` reads a little of the input to find both
+        The first use of ``start``, ``length``, ``first_record`` or ``records`` reads a little of the input to find both
         ends of the piece, and raises InputChangedError if that is another version than the one that was planned."""
         return self._extent[0]
 
     @property
-    def size(self) -> int:
-        """The size in bytes, without a header."""
+    def length(self) -> int:
+        """The size of the piece in bytes, without a header."""
         return self._extent[1]
 
     @property
@@ -123,6 +125,16 @@ class Piece:
     def records(self) -> int:
         """The number of records, including empty ones."""
         return self._extent[3]
+
+    @property
+    def bytes(self) -> memoryview:
+        """The bytes, ``length`` of them, read at this moment, without a header. Raises InputChangedError."""
+        with self.source.open() as reader:
+            return memoryview(reader.read(self.start, self.length))
+
+    def with_header(self) -> io.BytesIO:
+        """A file object of the header, if the input has one, and the bytes, for readers of CSV such as pandas."""
+        return io.BytesIO(b"".join([self.header if self.format.has_header else b"", self.bytes]))
 
     @cached_property
     def _extent(self) -> tuple[int, int, int, int]:
@@ -173,7 +185,7 @@ class Piece:
             return
         from . import _batches
 
-        span = [self.start, self.size, self.first_record - 1]
+        span = [self.start, self.length, self.first_record - 1]
         file = cleave.open(
             local_path(source.path),
             header=self.format.has_header,
@@ -192,7 +204,7 @@ class Piece:
             if error.byte is None or not is_of_text(error):
                 raise
             with source.open() as reader:
-                record = reader.read(error.byte, min(PAGE_SIZE, self.start + self.size - error.byte))
+                record = reader.read(error.byte, min(PAGE_SIZE, self.start + self.length - error.byte))
             fault = self.format.find_no_text(record) or 0
             raise InputError("bytes that are not UTF-8", error.byte + fault, error.record) from None
 
@@ -266,7 +278,7 @@ class Plan:
                     form = Format(options, one["has_header"], one["preamble"], one["line_break"].encode())
                     cuts = [_cut_of_text(cut) for cut in one["cuts"]]
                     header = one["header"].encode("latin-1")
-                    pieces += _pieces(source, form, header, cuts, one["records"], len(pieces))
+                    pieces += _pieces(source, form, header, cuts, one["records"], len(pieces) + 1)
             return Plan(about["names"], pieces, sources, about["records"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"this is no plan: {error}") from error
@@ -390,8 +402,8 @@ def plan(
     blocksize: roughly how many bytes each piece has, or a function that takes the bytes of all inputs together and
         returns that; 64 MiB if neither is given. A piece can be empty if a record is longer than a piece. More than
         1,000,000 pieces raise UsageError.
-    header: whether each input has a header. Otherwise the columns are named ``_c0``, ``_c1`` and so on, and there are as
-        many as the first record has fields.
+    header: whether each input has a header. Otherwise the columns are named ``column_1``, ``column_2`` and so on, and
+        there are as many as the first record has fields.
     map: how the ranges of the inputs are summarised, by the workers of an engine for instance: called with
         ``scan_range`` and the ranges, it returns the results in any order. By default, threads of this process do it.
     storage_options: for fsspec, which opens URLs. They are part of each piece, and are not shown by ``repr``.
@@ -426,7 +438,8 @@ def plan(
 def planned(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Plan, options: Mapping[str, Any]
 ) -> Plan:
-    """``plan(paths, **options)``, or ``paths`` itself if that is a plan already, which takes no options."""
+    """``plan(paths, **options)`` for the workers of an engine, or ``paths`` itself if that is a plan already, which takes
+    no options."""
     if not isinstance(paths, Plan):
         return plan(paths, **options)
     if options:
@@ -512,12 +525,12 @@ def _joined(plans: list[Plan], sources: list[Source]) -> Plan:
         if plan.names != named[0].names:
             raise InputError(f"{plan.sources[0].path}: the columns are not those of {named[0].sources[0].path}")
     pieces = [piece for plan in named for piece in plan.pieces]
-    numbered = [replace(piece, number=number) for number, piece in enumerate(pieces)]
+    numbered = [replace(piece, number=number) for number, piece in enumerate(pieces, 1)]
     return Plan(named[0].names if named else [], numbered, sources, sum(plan.records for plan in named))
 
 
 def _pieces(
-    source: Source, form: Format, header: bytes, cuts: list[Any], records: int, first_number: int = 0
+    source: Source, form: Format, header: bytes, cuts: list[Any], records: int, first_number: int = 1
 ) -> list[Piece]:
     ends = zip(cuts, [*cuts[1:], None])
     return [
@@ -544,5 +557,5 @@ def _made_up_header(reader: Reader, form: Format) -> tuple[bytes, bytes]:
         size *= 4
     line_break = _first_line_break(head)
     end = b"\r" if form.options["terminator"] == "cr" else b"\n" if line_break == b"\r" else line_break
-    names = [f"_c{number}".encode() for number in range(len(file.select("*").names))]
+    names = [name.encode() for name in file.select("*").names]
     return form.options["delimiter"].join(names) + end, line_break

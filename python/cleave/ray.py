@@ -72,7 +72,7 @@ class CSVDatasource(Datasource):
     columns: the names of the columns to read, in this order; all of them by default.
     blocksize: roughly how many bytes a piece has. By default, each core has two pieces of at least 4 MiB and at most
         64 MiB.
-    header: whether the first record contains the names of the columns. Otherwise they are named ``_c0``, ``_c1`` and so
+    header: whether the first record contains the names of the columns. Otherwise they are named ``column_1`` and so
         on, and there are as many as the first record has fields.
     storage_options: for fsspec, which opens URLs.
     dialect, options: as for ``cleave.open``.

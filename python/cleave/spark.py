@@ -150,7 +150,7 @@ class CleaveDataSource(DataSource):
         if self._plan is None:
             self._plan = self._made(map)
             for piece in self._plan.pieces:
-                if piece.number == 0 or piece.source is not self._plan.pieces[piece.number - 1].source:
+                if piece.number == 1 or piece.source is not self._plan.pieces[piece.number - 2].source:
                     _check_header(piece, self._options)
         return self._plan
 
@@ -450,9 +450,9 @@ def _numbers(wanted: Sequence[str], names: Sequence[str], has_header: bool) -> l
 
 
 def _names(plan: ranges.Plan) -> list[str]:
-    """The column names that Spark derives from the header, if it ignores case."""
-    line_break = plan.pieces[0].format.line_break if plan.pieces else b"\n"
-    names = [name.replace(line_break.decode(), "\n") for name in plan.names]
+    """The column names that Spark derives from the header, if it ignores case, or makes up if there is none."""
+    form = plan.pieces[0].format if plan.pieces else ranges.Format({})
+    names = [name.replace(form.line_break.decode(), "\n") if form.has_header else "" for name in plan.names]
     lower = [name.lower() for name in names]
     return [
         f"_c{number}" if not name else f"{name}{number}" if lower.count(lower[number]) > 1 else name

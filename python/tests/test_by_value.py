@@ -94,7 +94,7 @@ def test_limits_divide_the_records_of_a_value(data: bytes) -> None:
 def test_buckets(data: bytes) -> None:
     pieces = cleave.open(data).split(by="a note", buckets=5)
     assert len(pieces) == 5
-    assert pieces.keys == [None] * 5
+    assert pieces.keys == [()] * 5
     rows = [rows_of(bytes(piece.bytes)) for piece in pieces]
     assert sorted(sum(rows, [])) == sorted(rows_of(data)[1:])
     notes = [{row[2] for row in some} for some in rows]
@@ -120,7 +120,7 @@ def test_parts(data: bytes, path: Path, tmp_path: Path) -> None:
     for by, columns, seed in cases:
         pieces = f.split(by=by, parts=parts, seed=seed)
         assert [piece.part for piece in pieces] == list(parts)
-        assert pieces.keys == [None] * 3
+        assert pieces.keys == [()] * 3
         assert sum(pieces.records) == f.records
         options = ["--parts", "train=80,valid=10,test=10", *columns, "--seed", str(seed), "-f", "-d", ","]
         subprocess.run([command, "split", *options, "--header=repeat", "-o", tmp_path / "{value}", path], check=True)

@@ -62,7 +62,7 @@ def test_pages_of_ranges(tmp_path: Path, header: bool) -> None:
     plan = ranges.plan(path, pieces=2, header=header, skip_lines=2)
     pages = [page for piece in plan.pieces for page in piece.pages()]
     assert b"".join(page.data[page.header_size :] for page in pages) == TEXT[BEFORE + (5 if header else 0) :]
-    assert plan.names == (["id", "n"] if header else ["_c0", "_c1"])
+    assert plan.names == (["id", "n"] if header else ["column_1", "column_2"])
     assert all(page.open().records == bytes(page.data).count(b"\n") - 1 for page in pages)
 
 

@@ -9,6 +9,7 @@ import os
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,7 @@ def test_without_a_header(tmp_path: Path, mark: bytes, first: bytes) -> None:
     path.write_bytes(mark + data)
     for pieces in (1, 3, 100):
         plan = ranges.plan(path, pieces=pieces, header=False)
-        assert plan.names == ["_c0", "_c1"]
+        assert plan.names == ["column_1", "column_2"]
         assert records_of(plan, 10) == data
 
 
@@ -410,7 +411,7 @@ def test_several_inputs(tmp_path: Path, small: bytes) -> None:
     assert [source.path for source in plan.sources] == [str(tmp_path / name) for name in names]
     assert plan.size == sum(os.path.getsize(tmp_path / name) for name in names)
     assert plan.records == 601 == sum(piece.records for piece in plan.pieces)
-    assert [piece.number for piece in plan.pieces] == list(range(len(plan.pieces)))
+    assert [piece.number for piece in plan.pieces] == list(range(1, len(plan.pieces) + 1))
     assert {Path(piece.path).name for piece in plan.pieces} == {"a.csv", "b.csv", "header.csv", "last.csv"}
     assert len(plan.pieces) == 8
     again = ranges.Plan.of_text(plan.text(), {})
@@ -435,7 +436,7 @@ def test_where_a_piece_is(file: Path, small: bytes) -> None:
     for piece in ranges.plan(file, pieces=7).pieces:
         pages = list(piece.pages(500))
         data = b"".join(page.data[page.header_size :] for page in pages)
-        assert small[piece.start :][: piece.size] == data
+        assert small[piece.start :][: piece.length] == data == bytes(piece.bytes)
         assert (piece.path, piece.names) == (str(file), rows_of(small)[0])
         assert piece.records == len(rows_of(data))
         assert piece.first_record == len(rows_of(small[: piece.start]))
@@ -491,7 +492,7 @@ def test_plan_as_text(tmp_path: Path, small: bytes) -> None:
         assert (again.names, again.records, again.sources) == (plan.names, plan.records, plan.sources)
         assert [piece.source for piece in again.pieces] == [piece.source for piece in plan.pieces]
         assert [piece.format for piece in again.pieces] == [piece.format for piece in plan.pieces]
-        assert [piece.number for piece in again.pieces] == [0, 1, 2, 3]
+        assert [piece.number for piece in again.pieces] == [1, 2, 3, 4]
         for one, other in zip(again.pieces, plan.pieces):
             assert list(one.pages(100)) == list(other.pages(100)) != []
     path.write_bytes(b"")

@@ -46,7 +46,7 @@ def cut(f: File) -> bytes:
     return pieces.header + bytes(view) + copy.read() + repr((total, starts, len(others), names)).encode()
 
 
-def cut_by_value(f: File) -> list[tuple[str, ...] | None]:
+def cut_by_value(f: File) -> list[tuple[str, ...]]:
     values: ValuePieces = f.split(by=["kind", 0], max_values=1000)
     parts: ValuePieces = f.split(by="kind", parts={"train": 0.8, "test": "0.2"}, seed=1)
     drawn: ValuePieces = f.split(parts={"a": 1, "b": 2})

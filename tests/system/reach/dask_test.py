@@ -53,7 +53,7 @@ def by_pandas(data, header=True):
                                     header=0 if header else None)
         except (ValueError, pandas.errors.ParserWarning):
             return None
-    return found if header else found.rename(columns="_c{}".format)
+    return found if header else found.rename(columns=lambda number: "column_%d" % (number + 1))
 
 
 def by_cleave(path, blocksize, header=True, page_size=64):
