@@ -91,9 +91,20 @@ class Source:
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may contain secrets
     is_gzip: bool = False
     """Whether it is a local gzip file with an index. The size and all ranges then refer to the decoded bytes."""
+    include_secrets: bool = field(default=False, compare=False)
+    """Whether it can be pickled although it has storage options."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.storage_options and not self.include_secrets:
+            raise UsageError(
+                f"{self.path}: storage_options may have secrets, and are pickled only with include_secrets=True"
+            )
+        return self.__dict__
 
     @staticmethod
-    def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
+    def of(
+        path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None, include_secrets: bool = False
+    ) -> Source:
         """The present version of the input. Raises what the file system raises if the input does not exist, and
         UsageError for a local path without ranges: one that is not a regular file, such as a pipe, or a gzip file without
         an index."""
@@ -103,7 +114,7 @@ class Source:
             raise UsageError(f"{text}: it is no plain file")
         is_gzip = is_local(text) and _is_gzip(local_path(text))
         size, version = _present(text, options, is_gzip)
-        return Source(text, size, version, options, is_gzip)
+        return Source(text, size, version, options, is_gzip, include_secrets)
 
     def check(self) -> None:
         """Raises InputChangedError unless the present version is this one."""

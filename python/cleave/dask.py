@@ -81,6 +81,7 @@ def read_csv(
         header=header,
         map=_map_by_tasks,
         storage_options=storage_options,
+        include_secrets=True,
         dialect=dialect,
         delimiter=delimiter,
     )

@@ -196,7 +196,7 @@ class _Scan:
                 yield path, _File(cleave.open(_sources.local_path(path), header=self.has_header, **self.dialect))
                 continue
             if path not in self.plans:
-                options = {"storage_options": self.storage_options, "header": self.has_header, **self.dialect}
+                options = {"storage_options": self.storage_options, "include_secrets": True, "header": self.has_header, **self.dialect}
                 self.plans[path] = ranges.plan(path, blocksize=ranges.PAGE_SIZE, **options)
             yield path, _Pieces(self.plans[path])
 

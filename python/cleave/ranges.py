@@ -266,12 +266,13 @@ class Plan:
         return json.dumps({"names": self.names, "records": self.records, "inputs": inputs})
 
     @staticmethod
-    def of_text(text: str, storage_options: Mapping[str, Any]) -> Plan:
+    def of_text(text: str, storage_options: Mapping[str, Any], include_secrets: bool = False) -> Plan:
         """The plan that the text contains. Raises UsageError if it is not a plan."""
         pieces: list[Piece] = []
         try:
             about = json.loads(text)
-            sources = [Source(**one["source"], storage_options=storage_options) for one in about["inputs"]]
+            secret: dict[str, Any] = {"storage_options": storage_options, "include_secrets": include_secrets}
+            sources = [Source(**one["source"], **secret) for one in about["inputs"]]
             for source, one in zip(sources, about["inputs"]):
                 if "cuts" in one:
                     options = {name: _of_text(name, value) for name, value in one["options"].items()}
@@ -389,6 +390,7 @@ def plan(
     header: bool = True,
     map: Map = scan_by_threads,  # noqa: A002
     storage_options: Mapping[str, Any] | None = None,
+    include_secrets: bool = False,
     **dialect: Any,
 ) -> Plan:
     """Reads all inputs once, and returns where their pieces are.
@@ -407,6 +409,8 @@ def plan(
     map: how the ranges of the inputs are summarised, by the workers of an engine for instance: called with
         ``scan_range`` and the ranges, it returns the results in any order. By default, threads of this process do it.
     storage_options: for fsspec, which opens URLs. They are part of each piece, and are not shown by ``repr``.
+    include_secrets: whether plans, ranges and pieces with ``storage_options`` can be pickled; otherwise, pickling them
+        raises UsageError, because the options may have secrets. Workers can have these by their environment instead.
     dialect: ``dialect``, ``delimiter``, ``quote``, ``escape``, ``escape_scope``, ``quoting``, ``terminator``,
         ``skip_lines`` and ``comment``, as for ``cleave.open``. Anything they leave open is found once for each input,
         from the first 64 KiB.
@@ -420,9 +424,10 @@ def plan(
     if not callable(map):
         raise _arguments.wrong("map", "a function", map)
     _arguments.flag("header", header)
+    _arguments.flag("include_secrets", include_secrets)
     options: dict[str, Any] = {**_arguments.mapping("storage_options", storage_options)}  # type: ignore[dict-item]
     with ThreadPoolExecutor(_OPEN_AT_ONCE) as pool:
-        sources = list(pool.map(lambda path: Source.of(path, options), expand(paths, options)))
+        sources = list(pool.map(lambda path: Source.of(path, options, include_secrets), expand(paths, options)))
         heads = list(pool.map(_head_of, sources))
     used = [(source, Format.settle(source.path, head, header, dialect)) for source, head in zip(sources, heads) if head]
     sizes = [source.size for source, _ in used]
@@ -441,7 +446,7 @@ def planned(
     """``plan(paths, **options)`` for the workers of an engine, or ``paths`` itself if that is a plan already, which takes
     no options."""
     if not isinstance(paths, Plan):
-        return plan(paths, **options)
+        return plan(paths, include_secrets=True, **options)
     if options:
         raise UsageError(f"{next(iter(options))}: the plan is made already")
     return paths

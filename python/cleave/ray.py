@@ -100,6 +100,7 @@ class CSVDatasource(Datasource):
             header=header,
             map=_map_by_tasks,
             storage_options=storage_options,
+            include_secrets=True,
             dialect=dialect,
             **options,
         )

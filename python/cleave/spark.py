@@ -159,7 +159,7 @@ class CleaveDataSource(DataSource):
         if len(given) != 1:
             raise UsageError("there is no path: load(PATH)" if not given else f"{' and '.join(given)}: only one of them")
         if given == ["plan"]:
-            return ranges.Plan.of_text(self._options["plan"], self._storage)
+            return ranges.Plan.of_text(self._options["plan"], self._storage, include_secrets=True)
         dialect = {_DIALECT[name]: value for name, value in self._options.items() if name in _DIALECT}
         delimiter = dialect.pop("delimiter", ",")
         return ranges.plan(
@@ -169,6 +169,7 @@ class CleaveDataSource(DataSource):
             header=_truth(self._options, "header", True),
             map=map,
             storage_options=self._storage,
+            include_secrets=True,
             delimiter=None if delimiter == "auto" else delimiter,
             **dialect,
         )

@@ -478,7 +478,34 @@ def test_secrets_are_not_shown() -> None:
     source = ranges.Source("s3://bucket/key", 1, "ETag:x", {"secret": "hush"})
     piece = ranges.Piece(source, ranges.Format({}), b"a\n", None, None, 0, 1)
     assert "hush" not in repr(source) + str(piece)
+    with pytest.raises(cleave.UsageError, match=r"s3://bucket/key: storage_options may have secrets") as caught:
+        pickle.dumps(piece)
+    assert "hush" not in str(caught.value)
+    source = replace(source, include_secrets=True)
     assert pickle.loads(pickle.dumps(source)).storage_options == {"secret": "hush"}
+
+
+def test_plans_with_secrets_are_pickled_only_if_asked(file: Path) -> None:
+    assert pickle.loads(pickle.dumps(ranges.plan(file))).sources == ranges.plan(file).sources
+    for include, error in ((False, cleave.UsageError), (True, None)):
+        plan = ranges.plan(file, storage_options={"secret": "hush"}, include_secrets=include)
+        if error is None:
+            assert pickle.loads(pickle.dumps(plan.pieces[0])).source.storage_options == {"secret": "hush"}
+            continue
+        for one in (plan, plan.pieces[0], ranges.Range(0, plan.sources[0], plan.pieces[0].format, 0, 1)):
+            with pytest.raises(error, match="include_secrets=True"):
+                pickle.dumps(one)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_piece_has_what_a_piece_of_a_file_has(file: Path, header: bool) -> None:
+    shared = {name for name in dir(cleave.Piece) if not name.startswith("_")} - {"select"}
+    assert shared <= {*dir(ranges.Piece), *ranges.Piece.__annotations__}
+    pieces = cleave.open(file, header=header).split(n=3)
+    for one, other in zip(ranges.plan(file, pieces=3, header=header).pieces, pieces):
+        for name in ("number", "start", "length", "first_record", "records", "bytes"):
+            assert getattr(one, name) == getattr(other, name)
+        assert one.with_header().read() == other.with_header().read()
 
 
 def test_plan_as_text(tmp_path: Path, small: bytes) -> None:
