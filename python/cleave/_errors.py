@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import os
+import re
 import sys
 import warnings
 from typing import ClassVar
@@ -81,6 +82,28 @@ class InputChangedError(Error):
 
 class CleaveWarning(UserWarning):
     """Something that cleave works around, such as an index that it cannot use."""
+
+
+_IN_PYTHON = {
+    "the output template": "the argument name",
+    r"give it by --key \S*=file:PATH": "give it in keys",
+    "cleave key new makes a key": "secrets.token_bytes(32) makes a key",
+    "; use --select '!COLUMN'": "; select the other columns",
+    "with cleave cat$": "with File.write",
+    "cleave index with the options of this run makes it again": "File.index makes it again",
+    "cleave index --verify can renew it": "File.index makes it again",
+    "cleave index makes the index again": "File.index makes it again",
+    "this prints it as CSV: iconv -f UTF-16LE .*": "encoding='utf-16le' reads such a file",
+    "this prints it as CSV: iconv -f UTF-16BE .*": "encoding='utf-16be' reads such a file",
+    "this prints it as CSV: iconv -f (UTF-32..) .*": r"bytes.decode('\1') makes text of it",
+}
+
+
+def in_python(message: str) -> str:
+    """A message of the library with Python's words in place of the command's."""
+    for words, others in _IN_PYTHON.items():
+        message = re.sub(words, others, message)
+    return message
 
 
 _FOLDER = os.path.dirname(__file__) + os.sep

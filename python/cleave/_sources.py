@@ -25,17 +25,20 @@ _VERSION_KEYS = (
 )
 
 
-def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: Mapping[str, Any]) -> list[str]:
+def expand(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: Mapping[str, Any], name: str = "paths"
+) -> list[str]:
     """The inputs that the paths mean: paths, URLs, patterns with ``*``, ``?``, ``[...]`` and ``**``, and folders.
 
     A pattern stands for its matches in the order of their names and, if there are none, for the file of that name. A
     folder stands for its files, but not for those of folders in it, for names that begin with ``.`` or ``_``, and for
-    indexes; a URL is one of a folder if it ends in ``/``. Raises FileNotFoundError if nothing is left.
+    indexes; a URL is one of a folder if it ends in ``/``. Raises FileNotFoundError if nothing is left. ``name`` is what
+    the caller's argument is called.
     """
     given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
     if not isinstance(given, Iterable):
-        raise _arguments.wrong("paths", "a path or several", paths)
-    found = [one for path in given for one in _inputs_of(_arguments.path("paths", path), options)]
+        raise _arguments.wrong(name, "a path or several", paths)
+    found = [one for path in given for one in _inputs_of(_arguments.path(name, path), options)]
     if not found:
         raise FileNotFoundError(f"there is no file {paths}")
     return found
@@ -244,7 +247,7 @@ def _open_gzip(path: str) -> _native.File:
     # Any dialect will do, because only bytes are read.
     file = cleave.open(path, delimiter=",", terminator="lf", threads=1)._native
     if not file.is_gzip_by_index():
-        raise UsageError(f"{path} is compressed, and has no index by which ranges of it can be read: cleave index makes one")
+        raise UsageError(f"{path} is compressed, and has no index by which ranges of it can be read: File.index makes one")
     return file
 
 

@@ -25,6 +25,11 @@ nb::object text(const std::string& bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
 
+// The message of the library, which may speak to users of the command, in words for users of Python.
+nb::object message(const std::string& words) {
+    return nb::module_::import_("cleave._errors").attr("in_python")(text(words));
+}
+
 template <class... Arguments>
 void raise(const char* name, const Arguments&... arguments) {
     const nb::object type = error_class(name);
@@ -42,7 +47,7 @@ void raise_input(const InputError& error, bool is_open_quote, std::optional<std:
             record = nb::int_(place->record < *header_records ? 0 : place->record - *header_records + 1);
         }
     }
-    raise(is_open_quote ? "OpenQuoteError" : "InputError", text(error.what()), byte, record);
+    raise(is_open_quote ? "OpenQuoteError" : "InputError", message(error.what()), byte, record);
 }
 
 // The message of a system_error is "NAME: REASON"; Python keeps the two apart.
@@ -58,7 +63,7 @@ void raise_system(const std::system_error& error) {
 
 }  // namespace
 
-void warn(const std::string& message) { nb::module_::import_("cleave._errors").attr("warn")(text(message)); }
+void warn(const std::string& words) { nb::module_::import_("cleave._errors").attr("warn")(message(words)); }
 
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     try {
@@ -70,19 +75,19 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     } catch (const InputError& error) {
         raise_input(error, false, std::nullopt);
     } catch (const InputChangedError& error) {
-        raise("InputChangedError", text(error.what()));
+        raise("InputChangedError", message(error.what()));
     } catch (const IndexError& error) {
-        raise("InputChangedError", text(std::string("the index of the input: ") + error.what()));
+        raise("InputChangedError", message(std::string("the index of the input: ") + error.what()));
     } catch (const RuleError& error) {
-        raise("RuleError", text(error.what()), text(error.origin()), text(error.text()), error.place());
+        raise("RuleError", message(error.what()), text(error.origin()), text(error.text()), error.place());
     } catch (const ValueLimitError& error) {
         raise("UsageError", text(std::string(error.what()) + " in by; max_values allows more"));
     } catch (const std::invalid_argument& error) {
-        raise("UsageError", text(error.what()));
+        raise("UsageError", message(error.what()));
     } catch (const std::system_error& error) {
         raise_system(error);
     } catch (const Error& error) {
-        raise("Error", text(error.what()));
+        raise("Error", message(error.what()));
     }
 }
 

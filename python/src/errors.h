@@ -18,7 +18,7 @@ struct PlacedError {
 };
 
 // Issues a CleaveWarning. Throws nb::python_error if a filter makes it an exception. Needs the GIL.
-void warn(const std::string& message);
+void warn(const std::string& words);
 
 // Raises in Python what was thrown in C++. For nanobind.
 void translate(const std::exception_ptr& thrown, void* payload);

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -426,3 +427,25 @@ def test_the_command_is_there(tmp_path: Path) -> None:
 def test_nothing_else_is_imported() -> None:
     code = "import sys, cleave; assert not {'numpy', 'pyarrow', 'dataclasses', 'tempfile'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_messages_have_the_words_of_python(tmp_path: Path) -> None:
+    f = cleave.open(b"id,mail\n1,a@b\n")
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"id,mail\n" + b"1,a@b\n" * 100)
+    cleave.open(path).index()
+    with pytest.warns(cleave.CleaveWarning, match="different dialect; File.index makes it again$"):
+        cleave.open(path, delimiter=";").records
+    keys = {"k": bytes(32)}
+    wrong: list[tuple[str, Callable[[], object]]] = [
+        ('there is no key with the name "k"; give it in keys$', lambda: f.select("id", redact={"id": "hmac(k)"})),
+        ("write the changed file first, with File.write$", lambda: f.select("id", redact={"id": "suppress(k=5)"})),
+        ("; select the other columns; there are keep", lambda: f.select("id", redact={"id": "drop"})),
+        ("; secrets.token_bytes", lambda: f.select("id", redact={"id": "hmac(k)"}, keys=keys)),
+        ("unknown field '{x}' in the argument name; there are", lambda: f.write(tmp_path, n=1, name="{x}")),
+        ("not CSV; encoding='utf-16le' reads such a file$", lambda: cleave.open("a,b\n".encode("utf-16")).records),
+        ("not CSV; bytes.decode.'UTF-32LE'. makes", lambda: cleave.open("a,b\n".encode("utf-32")).records),
+    ]
+    for message, use in wrong:
+        with pytest.raises(cleave.Error, match=message):
+            use()

@@ -199,12 +199,12 @@ def test_ranges_of_a_gzip_file(original: Path, text: bytes, no_copies: None) -> 
 def test_ranges_need_the_index(tmp_path: Path, original: Path) -> None:
     path = tmp_path / "in.csv.gz"
     path.write_bytes(original.read_bytes())
-    with pytest.raises(cleave.UsageError, match="cleave index"):
+    with pytest.raises(cleave.UsageError, match="File.index makes one"):
         ranges.plan(path)
     plan = ranges.plan(make_index(path), pieces=3)
     next(plan.pieces[1].pages())
     path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
-    with pytest.raises(cleave.UsageError, match="cleave index"), pytest.warns(UserWarning, match="changed"):
+    with pytest.raises(cleave.UsageError, match="File.index makes one"), pytest.warns(UserWarning, match="changed"):
         next(plan.pieces[1].pages())
     make_index(path)
     with pytest.raises(cleave.InputChangedError):

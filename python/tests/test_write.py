@@ -312,7 +312,7 @@ def test_what_is_taken_stays(source: str) -> None:
         ({"n": 2, "name": ""}, "name: "),
         ({"n": 2, "name": "/x{i}"}, "within the folder"),
         ({"n": 2, "name": "../x{i}"}, "within the folder"),
-        ({"n": 2, "name": "x"}, "the output template"),
+        ({"n": 2, "name": "x"}, "the argument name gives every piece the same name"),
         ({"n": 2, "name": "{nothing}{i}"}, "nothing"),
         ({"n": 2, "name": "{i}.gz"}, "add compress='gzip'"),
         ({"n": 2, "compress": "xz"}, "compress: "),
