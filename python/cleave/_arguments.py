@@ -10,7 +10,7 @@ import math
 import operator
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import overload
 
@@ -22,6 +22,30 @@ _BYTES = (bytes, bytearray, memoryview)
 def wrong(name: str, wanted: str, value: object) -> TypeError:
     """The error for an argument that is not what is wanted."""
     return TypeError(f"{name}: {wanted}, and not {type(value).__name__}")
+
+
+# What engines call arguments that several readers here have.
+_SAME = (
+    ("delimiter", "sep", "separator"),
+    ("quote", "quotechar", "quote_char"),
+    ("escape", "escapechar", "escape_char"),
+    ("header", "has_header"),
+    ("schema", "schema_overrides", "dtype", "dtypes"),
+    ("nulls", "null_values", "na_values"),
+    ("columns", "usecols"),
+    ("skip_lines", "skip_rows", "skiprows"),
+    ("comment", "comment_prefix"),
+    ("n_rows", "nrows"),
+)
+
+
+def only(function: str, given: Iterable[str], *known: Iterable[str] | None) -> None:
+    """Raises TypeError for a name that is not a known one, and says which is meant if engines have it for that."""
+    names = {name for some in known for name in some or ()}
+    for name in given:
+        if name not in names:
+            meant = [one for same in _SAME if name in same for one in same if one in names]
+            raise TypeError(f"{function}() has no argument {name!r}" + (f"; {meant[0]} is meant" if meant else ""))
 
 
 @overload

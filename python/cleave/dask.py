@@ -50,6 +50,7 @@ def read_csv(
     header: bool = True,
     storage_options: Mapping[str, Any] | None = None,
     page_size: int = ranges.PAGE_SIZE,
+    **unknown: Any,
 ) -> dask.dataframe.DataFrame:
     """A frame with one partition for roughly every ``blocksize`` bytes.
 
@@ -73,6 +74,7 @@ def read_csv(
         on, and there are as many as the first record has fields.
     page_size: roughly how many bytes of a file a task reads at a time; at least 1.
     """
+    _arguments.only("cleave.dask.read_csv", unknown, read_csv.__kwdefaults__)
     if page_size < 1:
         raise UsageError("page_size: at least 1")
     plan = ranges.plan(

@@ -48,7 +48,7 @@ def load_csv(
 
     Raises what ``ranges.plan`` and ``ranges.Piece.batches`` raise, and UsageError if two columns have one name.
     """
-    plan = ranges.planned(paths, options)
+    plan = ranges.planned(load_csv, paths, options)
     if features is not None:
         if columns is not None or schema is not None:
             raise UsageError("features: they are the columns and the schema")

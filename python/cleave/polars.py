@@ -66,12 +66,13 @@ def scan_csv(
 
     Raises what ``File.batches`` raises, here or when the frame is collected.
     """
+    _arguments.only("cleave.polars.scan_csv", dialect, scan_csv.__kwdefaults__, cleave.open.__kwdefaults__)
     if isinstance(nulls, (str, bytes)):
         raise TypeError(f"nulls: a list of texts, and not {type(nulls).__name__}")
     if schema is not None and not isinstance(schema, Mapping):
         raise TypeError(f"schema: a dict or a polars.Schema, and not {type(schema).__name__}")
     scan = _Scan(
-        paths=tuple(_sources.expand(source, storage_options or {})),
+        paths=tuple(_sources.expand(source, storage_options or {}, "source")),
         types={name: _type_of(name, kind) for name, kind in (schema or {}).items()},
         examined=_arguments.number("infer_schema_length", infer_schema_length, True),
         has_dates=bool(try_parse_dates),

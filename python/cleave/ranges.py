@@ -35,7 +35,7 @@ import cleave
 
 from . import _arguments, _native
 from ._errors import InputError, UsageError
-from ._pages import HEAD_SIZE, Format, Page, is_of_text
+from ._pages import HEAD_SIZE, OPTIONS, Format, Page, is_of_text
 from ._sources import Reader, Source, expand, is_local, local_path
 
 if TYPE_CHECKING:
@@ -419,6 +419,7 @@ def plan(
     InputChangedError if an input changes in the meantime; UsageError and TypeError for arguments that cannot be used;
     and OSError, such as FileNotFoundError, and what fsspec raises.
     """
+    _arguments.only("cleave.ranges.plan", dialect, plan.__kwdefaults__, OPTIONS)
     if pieces is not None and blocksize is not None:
         raise UsageError("pieces and blocksize cannot be used together")
     if not callable(map):
@@ -441,12 +442,16 @@ def plan(
 
 
 def planned(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Plan, options: Mapping[str, Any]
+    reader: Callable[..., Any],
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Plan,
+    options: Mapping[str, Any],
 ) -> Plan:
     """``plan(paths, **options)`` for the workers of an engine, or ``paths`` itself if that is a plan already, which takes
-    no options."""
+    no options. ``reader`` is what was called with them."""
+    name = f"{reader.__module__}.{reader.__qualname__}".removesuffix(".__init__")
+    _arguments.only(name, options, reader.__kwdefaults__, plan.__kwdefaults__, OPTIONS)
     if not isinstance(paths, Plan):
-        return plan(paths, include_secrets=True, **options)
+        return plan(paths, **{"include_secrets": True, **options})
     if options:
         raise UsageError(f"{next(iter(options))}: the plan is made already")
     return paths

@@ -28,9 +28,10 @@ import ray.data
 from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
-from . import ranges
+from . import _arguments, ranges
 from ._batches import Request
 from ._errors import InputError
+from ._pages import OPTIONS
 
 if TYPE_CHECKING:
     from ._batches import Schema
@@ -57,6 +58,8 @@ def read_csv(
     paths, options: as for ``CSVDatasource``.
     ray_options: for ``ray.data.read_datasource``, such as ``{"concurrency": 8}``.
     """
+    known = read_csv.__kwdefaults__, CSVDatasource.__init__.__kwdefaults__
+    _arguments.only("cleave.ray.read_csv", options, *known, OPTIONS)
     source = CSVDatasource(paths, **options)
     given = {"override_num_blocks": max(1, len(source.plan.pieces)), **(ray_options or {})}
     return ray.data.read_datasource(source, **given)
@@ -92,6 +95,8 @@ class CSVDatasource(Datasource):
         dialect: str = "arrow",
         **options: Any,
     ) -> None:
+        known = CSVDatasource.__init__.__kwdefaults__
+        _arguments.only("cleave.ray.CSVDatasource", options, known, OPTIONS)
         super().__init__()
         self._projection_map: dict[str, str] | None = None  # set by Ray's apply_projection
         self.plan = ranges.plan(

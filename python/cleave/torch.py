@@ -71,7 +71,7 @@ class CSVDataset(torch.utils.data.IterableDataset):
         name.
         """
         super().__init__()
-        self.plan = ranges.planned(paths, options)
+        self.plan = ranges.planned(CSVDataset.__init__, paths, options)
         self._request = _batches.Request.of(self.plan.names, columns, schema, nulls, missing_is_null, batch_size)
         self._yields_rows = batch_size is None
         names = self._request.schema.names

@@ -59,3 +59,10 @@ def test_lines_of_blanks_are_dropped_outside_quotes(tmp_path: Path) -> None:
     path.write_text('a,b\n  \n1,"x\n  \ny"\n\t\n" ",2\n" "\n')
     found = dask.read_csv(path, blocksize=None).compute(scheduler="sync")
     assert found.fillna("-").to_numpy().tolist() == [["1", "x\n  \ny"], [" ", "2"], [" ", "-"]]
+
+
+@pytest.mark.parametrize(("name", "meant"), [("sep", "delimiter"), ("usecols", "columns"), ("nulls", "na_values")])
+def test_names_of_pandas_lead_to_ours(tmp_path: Path, name: str, meant: str) -> None:
+    message = rf"^cleave.dask.read_csv\(\) has no argument '{name}'; {meant} is meant$"
+    with pytest.raises(TypeError, match=message):
+        dask.read_csv(tmp_path / "in.csv", **{name: ";"})

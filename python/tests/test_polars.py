@@ -267,3 +267,21 @@ def test_arguments(typed: Path) -> None:
         scan_csv(typed, quot="'").collect()
     with pytest.raises((TypeError, cleave.UsageError)):
         scan_csv(typed, n_rows=-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("separator", "; delimiter is meant"),
+        ("null_values", "; nulls is meant"),
+        ("has_header", "; header is meant"),
+        ("schema_overrides", "; schema is meant"),
+        ("rechunk", ""),
+    ],
+)
+def test_names_of_polars_lead_to_ours(tmp_path: Path, name: str, meant: str) -> None:
+    message = rf"^cleave.polars.scan_csv\(\) has no argument '{name}'{meant}$"
+    with pytest.raises(TypeError, match=message):
+        scan_csv(tmp_path / "in.csv", **{name: ";"})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="^source: a path or several"):
+        scan_csv(3)  # type: ignore[arg-type]

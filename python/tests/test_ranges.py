@@ -311,7 +311,8 @@ def test_bad_arguments(file: Path) -> None:
         (TypeError, "header: True or False", {"header": "no"}),
         (TypeError, "map: a function", {"map": 1}),
         (TypeError, "storage_options: a mapping", {"storage_options": 1}),
-        *((TypeError, f"{name}: there is no such option", {name: 1}) for name in ("threads", "index", "seperator")),
+        *((TypeError, rf"^cleave.ranges.plan\(\) has no argument '{name}'$", {name: 1}) for name in ("threads", "index")),
+        (TypeError, "has no argument 'sep'; delimiter is meant$", {"sep": ";"}),
     ]
     for error, message, options in wrong:
         with pytest.raises(error, match=message):
