@@ -180,16 +180,10 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
     """
     if request.width == 0:
         return
-    # Where every record must have as many fields as the first, nulls are empty records; but if that is one field, only
-    # `missing_is_null` tells an empty record from an empty value.
-    is_loose = request.missing_is_null or (request.width == 1 and not request.keeps_empty)
-    mark = 0 if is_loose or not request.columns else request.columns[0]
+    # Where every record must have as many fields as the first, nulls are empty records.
+    mark = 0 if request.missing_is_null or not request.columns else request.columns[0]
     is_extra = mark not in request.columns  # then it may be any bytes, and so are all columns until they are cast
     columns = (*request.columns, mark) if is_extra else request.columns
-    if request.width == 1 and not request.missing_is_null and not request.keeps_empty:
-        _ = file.size  # copies what can be read only once
-        for _batch in _strings(file, (), request, False, span):  # refuses records with more fields
-            pass
 
     def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, Unfit | None]:
         """What is delivered of a batch, the number of its records, and its fault; rows count from its first record."""
@@ -203,7 +197,8 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
             return rows, batch.num_rows, Unfit(row, unfit.message)
 
     record = span[2] if span else 0
-    for batch, records, unfit in ahead(typed, _strings(file, columns, request, is_loose, span, is_extra), file._threads):
+    strings = _strings(file, columns, request, request.missing_is_null, span, is_extra)
+    for batch, records, unfit in ahead(typed, strings, file._threads):
         if unfit is not None:
             where = record + unfit.row
             raise InputError(unfit.message, _start_of(file, where), where + 1)

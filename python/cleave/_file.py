@@ -592,8 +592,7 @@ class File:
 
         Raises InputError, with the byte and the record, for a value that does not fit its type, a record with a
         different number of fields, and bytes that are not UTF-8 in the columns that are delivered. The byte of such a
-        value is None if the input can be read only once, as a pipe can, and a compressed file without an index. They
-        are copied to a temporary file first if they have a single column.
+        value is None if the input can be read only once, as a pipe can, and a compressed file without an index.
         """
         return self._batches(columns, schema, nulls, batch_size, missing_is_null, None)
 

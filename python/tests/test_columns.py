@@ -296,3 +296,12 @@ print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     rows, grown = map(int, out.split())
     assert rows == cleave.open(path).records
     assert grown < 64 << 10  # KiB; the file has 256 MiB
+
+
+@pytest.mark.parametrize("options", [{}, {"empty_is_null": True}, {"missing_is_null": True}])
+def test_empty_records_of_one_column_are_null(options: dict[str, Any]) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    f = cleave.open(b'a\n1\n\n""\n2\n\n')
+    assert pyarrow.table(f.select("a", **options)).to_pydict() == {"a": ["1", None, "", "2", None]}
+    with pytest.raises(pyarrow.ArrowInvalid, match="a record of 2 fields"):
+        pyarrow.table(cleave.open(b"a\n1\n1,2\n", delimiter=",").select("a"))

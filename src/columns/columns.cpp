@@ -101,9 +101,6 @@ struct ColumnReader::Run {
     }
     Field absent(std::size_t r, std::size_t count) const {
         const bool is_empty = count == 1 && is_empty_record(r);
-        if (is_empty && reader.fields_ == 1 && number == 0 && !reader.options_.empty_is_null) {
-            return {block.bytes.data(), block.bytes.data()};
-        }
         if (!is_empty && !reader.options_.missing_is_null) {
             throw InputError(
                 "a record of " + std::to_string(count) + " fields has no field " + std::to_string(number + 1),

@@ -141,12 +141,11 @@ std::string value_of(std::string_view field, const Dialect& dialect) {
 }
 
 std::vector<std::optional<std::string>> read_column(std::string_view text, const std::vector<ReferenceRecord>& records,
-                                                    const Dialect& dialect, std::size_t number, std::size_t fields,
-                                                    bool empty_is_null) {
+                                                    const Dialect& dialect, std::size_t number, bool empty_is_null) {
     std::vector<std::optional<std::string>> values;
     for (const ReferenceRecord& record : records) {
         const bool is_empty = record.ends.size() == 1 && record.content_end == record.begin;
-        if (number >= record.ends.size() || (is_empty && fields != 1)) {
+        if (number >= record.ends.size() || is_empty) {
             values.emplace_back();
             continue;
         }

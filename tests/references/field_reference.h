@@ -36,10 +36,9 @@ std::string_view field_of(std::string_view text, const ReferenceRecord& record, 
 // The value of a field, as a reader sees it: without the quotes and escapes that take effect, wherever they occur.
 std::string value_of(std::string_view field, const Dialect& dialect);
 
-// Column `number` of the records. A value is missing if the record has no such field; if the record is empty, unless
-// `fields` says that every record has one field; and, with `empty_is_null`, if the field has no bytes.
+// Column `number` of the records. A value is missing if the record has no such field or is empty and, with
+// `empty_is_null`, if the field has no bytes.
 std::vector<std::optional<std::string>> read_column(std::string_view text, const std::vector<ReferenceRecord>& records,
-                                                    const Dialect& dialect, std::size_t number, std::size_t fields,
-                                                    bool empty_is_null);
+                                                    const Dialect& dialect, std::size_t number, bool empty_is_null);
 
 }  // namespace cleave::test

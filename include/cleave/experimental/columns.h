@@ -96,10 +96,9 @@ public:
     ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOptions options);
 
     // Reads column `number`, counted from 0, of a block from a FieldReader with the same dialect. Reuses the memory of
-    // `column`. An empty record is null in every column, unless `fields` is 1: then it is a record with one empty
-    // field. Throws ArgumentError if `fields` is above 0 but not above `number`, InputError for a record that
-    // is too short, and ColumnSizeError if StringColumn::bytes() would exceed 2^31 - 1 bytes. After an exception the
-    // content of `column` is undefined.
+    // `column`. An empty record is null in every column. Throws ArgumentError if `fields` is above 0 but not above
+    // `number`, InputError for a record that is too short, and ColumnSizeError if StringColumn::bytes() would exceed
+    // 2^31 - 1 bytes. After an exception the content of `column` is undefined.
     void read(const RecordBlock& block, std::size_t number, StringColumn& column) const;
 
     const ColumnOptions& options() const noexcept { return options_; }

@@ -65,8 +65,6 @@ def is_utf8(value):
 
 def columns_of(rows):
     width = max([len(row) for row in rows] + [1])
-    if width == 1:   # an empty line is a record of one empty field
-        return [[row[0] if row else b"" for row in rows]]
     return [[row[i] if i < len(row) else None for row in rows] for i in range(width)]
 
 

@@ -72,7 +72,7 @@ protected:
             begin = end;
         }
         for (std::size_t i = 0; i < columns; ++i) {
-            ASSERT_EQ(found[i], read_column(text, wanted.records, dialect, i, fields, options.empty_is_null))
+            ASSERT_EQ(found[i], read_column(text, wanted.records, dialect, i, options.empty_is_null))
                 << describe(dialect) << ", column " << i << ", runs of " << size << ": " << shown(text);
         }
     }
@@ -137,8 +137,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
             const std::string text = random_csv(random, dialect, 300 + random.below(300), 0);
             const FieldReading wanted = read_fields(text, dialect);
             if (wanted.fault || bom_size(bytes_of(text)) != 0) continue;
-            const std::size_t fields = most_fields(wanted.records) == 1 ? 1 : 0;
-            const Values column = read_column(text, wanted.records, dialect, 0, fields, false);
+            const Values column = read_column(text, wanted.records, dialect, 0, false);
             directory.write("in.csv", text);
             const Pipe pipe(text, {1 + random.below(50)});
             for (const std::string& path : {directory.path("in.csv"), pipe.path()}) {
@@ -152,7 +151,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
                 for (OwnedBatch batch(MemoryManager::open("system")); batches.next(batch);) {
                     const RecordBlock block = reader.read(batch.bytes, batch.place, true);
                     const std::size_t number = 0;
-                    const auto columns = read_columns(block, dialect, fields, {&number, 1});
+                    const auto columns = read_columns(block, dialect, 0, {&number, 1});
                     append(found, columns[0], block);
                 }
                 ASSERT_EQ(found, column) << "seed " << seed << ", " << describe(dialect) << ": " << shown(text);
@@ -224,12 +223,13 @@ TEST(Columns, HaveNullForEmptyRecordsAndByOptionForEmptyFields) {
     EXPECT_EQ(values_of(column_of(block, 2, 1, {true}), block), (Values{"b", {}, "", {}, {}}));
 }
 
-TEST(Columns, OfOneFieldHaveAnEmptyValueForAnEmptyRecord) {
+TEST(Columns, OfOneFieldAreNullForAnEmptyRecord) {
     Block source("a\n\n\"\"\n", 1);
     const RecordBlock block = source.read();
-    EXPECT_EQ(values_of(column_of(block, 1, 0, {}), block), (Values{"a", "", ""}));
-    EXPECT_EQ(values_of(column_of(block, 1, 0, {true}), block), (Values{"a", {}, ""}));
-    EXPECT_EQ(values_of(column_of(block, 0, 0, {}), block), (Values{"a", {}, ""}));
+    for (const std::size_t fields : {0U, 1U}) {
+        EXPECT_EQ(values_of(column_of(block, fields, 0, {}), block), (Values{"a", {}, ""}));
+        EXPECT_EQ(values_of(column_of(block, fields, 0, {true}), block), (Values{"a", {}, ""}));
+    }
 }
 
 TEST(Columns, OfShortRecordsAreAnErrorOrNull) {
