@@ -12,7 +12,8 @@
     File.check      what is in the file, and whether it is sound
     File.split      pieces: ranges of whole records or, with by= and parts=, the records with some values
     File.select     columns of strings, for anything that reads Arrow streams
-    File.batches    columns with types, as Arrow record batches
+    File.batches    columns with types, as Arrow record batches, or File.stream for anything that reads Arrow streams
+    File.head       the first records, and File.schema the types that fit them
     File.write      pieces in files, as the command ``cleave split`` writes them
     File.index      an index beside the file, so that later calls need not search for records again
 

@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import pyarrow
 import pyarrow.compute
@@ -37,9 +37,9 @@ from ._errors import InputError, UsageError
 if TYPE_CHECKING:
     from ._file import File
 
-ColumnType = Union[str, type, "pyarrow.DataType"]
-"""The type of a column: Arrow's, its name such as ``"int64"``, or one of Python's: int, float, bool, str,
-``datetime.date`` and ``datetime.datetime``."""
+ColumnType = Any
+"""The type of a column: Arrow's or its name such as ``"int64"``; NumPy's; Polars'; or one of Python's: int, float,
+bool, str, bytes, ``datetime.date``, ``datetime.time`` and ``datetime.datetime``."""
 Schema = Union[Mapping[Union[str, int], ColumnType], "pyarrow.Schema"]
 Converter = Callable[["pyarrow.Field", "pyarrow.StringArray", "tuple[str, ...]"], "pyarrow.Array"]
 """Converts the strings of a column to its type, with nulls in place of some texts, and raises Unfit: see ``converted``."""
@@ -49,7 +49,9 @@ _OF_PYTHON = {
     float: pyarrow.float64(),
     bool: pyarrow.bool_(),
     str: pyarrow.string(),
+    bytes: pyarrow.binary(),
     datetime.date: pyarrow.date32(),
+    datetime.time: pyarrow.time64("us"),
     datetime.datetime: pyarrow.timestamp("us"),
 }
 _OF_NAMES = {
@@ -57,8 +59,13 @@ _OF_NAMES = {
     "float": pyarrow.float64(),
     "str": pyarrow.string(),
     "date": pyarrow.date32(),
+    "time": pyarrow.time64("us"),
     "timestamp": pyarrow.timestamp("us"),
+    "dictionary": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
 }
+_ZONED_NAME = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=([^]]+)\]")
+_DECIMAL_NAME = re.compile(r"(decimal(?:128|256)?)\((\d{1,2}), ?(\d{1,2})\)", re.ASCII)
+_TIME = r"^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _PLACE = re.compile(r" \((?:byte (\d+), )?(?:record (\d+)|(in the header))\)$")
@@ -143,31 +150,55 @@ def _items(schema: Schema | None) -> list[tuple[str | int, ColumnType]]:
 
 def type_of(column: str | int, kind: ColumnType) -> pyarrow.DataType:
     """The Arrow type that is meant. Raises UsageError."""
-    found: pyarrow.DataType | None = None
-    if isinstance(kind, pyarrow.DataType):
-        found = kind
-    elif isinstance(kind, type):
-        if kind is decimal.Decimal:
-            raise UsageError(f"schema[{column!r}]: a decimal needs digits: pyarrow.decimal128(PRECISION, SCALE)")
-        found = _OF_PYTHON.get(kind)
-    elif isinstance(kind, str):
-        try:
-            found = _OF_NAMES.get(kind) or pyarrow.type_for_alias(kind)
-        except ValueError:
-            found = None
+    if kind is decimal.Decimal:
+        raise UsageError(f"schema[{column!r}]: a decimal needs digits: pyarrow.decimal128(PRECISION, SCALE)")
+    try:
+        found = _arrow_type(kind)
+    except (ValueError, TypeError, pyarrow.ArrowException):
+        found = None
     if found is None or not _is_supported(found):
         raise UsageError(f"schema[{column!r}]: {getattr(kind, '__name__', kind)} is not a type that text is converted to")
     return found
 
 
+def _arrow_type(kind: Any) -> pyarrow.DataType | None:
+    if isinstance(kind, pyarrow.DataType):
+        return kind
+    if isinstance(kind, str):
+        if zoned := _ZONED_NAME.fullmatch(kind):
+            return pyarrow.timestamp(zoned[1], zoned[2])
+        if exact := _DECIMAL_NAME.fullmatch(kind):
+            make = pyarrow.decimal256 if exact[1] == "decimal256" else pyarrow.decimal128
+            return make(int(exact[2]), int(exact[3]))
+        return _OF_NAMES.get(kind) or pyarrow.type_for_alias(kind)
+    package = getattr(kind if isinstance(kind, type) else type(kind), "__module__", "").partition(".")[0]
+    if package == "numpy":
+        return pyarrow.from_numpy_dtype(kind)
+    if package == "polars":
+        import polars
+
+        return polars.Series([], dtype=kind).to_arrow().type
+    return _OF_PYTHON.get(kind)
+
+
 def _is_supported(kind: pyarrow.DataType) -> bool:
     types = pyarrow.types
+    if types.is_dictionary(kind):
+        return not kind.ordered and _is_text(kind.value_type)
     checks = (
         *(types.is_integer, types.is_float32, types.is_float64, types.is_boolean),
-        *(types.is_decimal128, types.is_decimal256, types.is_date32, types.is_timestamp),
-        *(types.is_string, types.is_large_string),
+        *(types.is_decimal128, types.is_decimal256, types.is_date32, types.is_timestamp, types.is_time),
+        *(_is_text, _is_bytes),
     )
     return any(check(kind) for check in checks)
+
+
+def _is_text(kind: pyarrow.DataType) -> bool:
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def _is_bytes(kind: pyarrow.DataType) -> bool:
+    return bool(pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind))
 
 
 def batches(file: File, request: Request, span: list[int] | None = None) -> Iterator[pyarrow.RecordBatch]:
@@ -184,6 +215,7 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
     mark = 0 if request.missing_is_null or not request.columns else request.columns[0]
     is_extra = mark not in request.columns  # then it may be any bytes, and so are all columns until they are cast
     columns = (*request.columns, mark) if is_extra else request.columns
+    is_binary = is_extra or any(map(_is_bytes, request.schema.types))
 
     def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, Unfit | None]:
         """What is delivered of a batch, the number of its records, and its fault; rows count from its first record."""
@@ -191,13 +223,13 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
         rows = batch if present is None or present.false_count == 0 else batch.filter(present)
         rows = rows.select(range(len(request.columns)))
         try:
-            return _typed(_as_text(rows, request) if is_extra else rows, request), batch.num_rows, None
+            return _typed(_as_text(rows, request) if is_binary else rows, request), batch.num_rows, None
         except Unfit as unfit:
             row = unfit.row if present is None else _index_of(present, unfit.row)
             return rows, batch.num_rows, Unfit(row, unfit.message)
 
     record = span[2] if span else 0
-    strings = _strings(file, columns, request, request.missing_is_null, span, is_extra)
+    strings = _strings(file, columns, request, request.missing_is_null, span, is_binary)
     for batch, records, unfit in ahead(typed, strings, file._threads):
         if unfit is not None:
             where = record + unfit.row
@@ -205,6 +237,26 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
         record += records
         for start in range(0, batch.num_rows, request.batch_size):
             yield batch.slice(start, request.batch_size)
+
+
+class Stream:
+    """The batches of a file for anything that reads Arrow streams. Each use reads the file again."""
+
+    def __init__(self, file: File, request: Request) -> None:
+        self._file = file
+        self._request = request
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The names and types of the columns."""
+        return self._request.schema
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = pyarrow.RecordBatchReader.from_batches(self.schema, batches(self._file, self._request))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
 
 
 def ahead(function: Callable[[_In], _Out], items: Iterable[_In], threads: int) -> Iterator[_Out]:
@@ -311,10 +363,12 @@ class Unfit(Exception):
 
 
 def _as_text(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
-    """The bytes as strings. Raises Unfit."""
+    """The bytes as strings, unless the column is one of bytes. Raises Unfit."""
     arrays = [
-        attempted(lambda part: part.cast(pyarrow.string()), column, f"field {number + 1} is not UTF-8")
-        for number, column in zip(request.columns, batch.columns)
+        column
+        if _is_bytes(field.type)
+        else attempted(lambda part: part.cast(pyarrow.string()), column, f"field {number + 1} is not UTF-8")
+        for number, field, column in zip(request.columns, request.schema, batch.columns)
     ]
     return pyarrow.RecordBatch.from_arrays(arrays, batch.schema.names) if arrays else batch
 
@@ -339,17 +393,18 @@ def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
 
 
 def converted(field: pyarrow.Field, strings: pyarrow.StringArray, nulls: tuple[str, ...]) -> pyarrow.Array:
-    """The values of a column. An empty string is null unless the type is string; so are the texts in ``nulls``. Raises
-    Unfit for the first text that is not a value of the type."""
-    types = pyarrow.types
+    """The values of a column. An empty string is null unless the type is one of text or bytes; so are the texts in
+    ``nulls``. Raises Unfit for the first text that is not a value of the type."""
     kind = field.type
     others = [text for text in nulls if text]
     if others:
-        is_null = pyarrow.compute.is_in(strings, value_set=pyarrow.array(others, pyarrow.string()))
+        is_null = pyarrow.compute.is_in(strings, value_set=pyarrow.array(others, pyarrow.string()).cast(strings.type))
         if is_null.true_count > 0:
-            strings = pyarrow.compute.if_else(is_null, pyarrow.scalar(None, pyarrow.string()), strings)
-    if types.is_string(kind) or types.is_large_string(kind):
-        return (without_empty(strings) if "" in nulls else strings).cast(kind)
+            strings = pyarrow.compute.if_else(is_null, pyarrow.scalar(None, strings.type), strings)
+    is_dictionary = pyarrow.types.is_dictionary(kind)
+    if is_dictionary or _is_text(kind) or _is_bytes(kind):
+        strings = without_empty(strings) if "" in nulls else strings
+        return (strings.dictionary_encode() if is_dictionary else strings).cast(kind)
     strings = without_empty(strings)
     return attempted(lambda part: _exactly(part, kind), strings, message_of(field))
 
@@ -363,6 +418,11 @@ def _exactly(strings: pyarrow.StringArray, kind: pyarrow.DataType) -> pyarrow.Ar
             raise pyarrow.ArrowInvalid("hexadecimal digits")
     if types.is_decimal(kind):
         strings = _plain_decimals(strings, kind)
+    if types.is_time(kind):  # which Arrow reads only behind a date
+        if pyarrow.compute.match_substring_regex(strings, _TIME).false_count > 0:
+            raise pyarrow.ArrowInvalid("no such time")
+        dated = pyarrow.compute.binary_join_element_wise("1970-01-01 ", strings, "")
+        return dated.cast(pyarrow.timestamp(kind.unit)).cast(kind)
     typed = strings.cast(kind)
     if types.is_floating(kind):
         is_other = pyarrow.compute.invert(pyarrow.compute.is_finite(typed))
@@ -448,10 +508,9 @@ def without_empty(strings: pyarrow.StringArray) -> pyarrow.StringArray:
     if is_full.true_count == len(strings):
         return strings
     if strings.offset > 0 or is_full.offset > 0:
-        return pyarrow.compute.if_else(is_full, strings, pyarrow.scalar(None, pyarrow.string()))
+        return pyarrow.compute.if_else(is_full, strings, pyarrow.scalar(None, strings.type))
     # The flags are laid out as a validity bitmap is, and a null has no bytes either.
     flags = is_full if is_full.null_count == 0 else is_full.fill_null(False)
     _, offsets, values = strings.buffers()
-    return pyarrow.StringArray.from_buffers(
-        len(strings), offsets, values, flags.buffers()[1], len(strings) - flags.true_count
-    )
+    buffers = [flags.buffers()[1], offsets, values]
+    return pyarrow.Array.from_buffers(strings.type, len(strings), buffers, len(strings) - flags.true_count)

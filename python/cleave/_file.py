@@ -19,7 +19,7 @@ from ._types import Check, Dialect, Place, RaggedRecord
 if TYPE_CHECKING:
     import pyarrow
 
-    from ._batches import Schema
+    from ._batches import Schema, Stream
 
 _log = logging.getLogger("cleave")
 
@@ -579,12 +579,14 @@ class File:
         columns: the names of columns, or their numbers from 0, in this order; all of them by default. With an empty
             list, the batches have rows but no columns.
         schema: the types of columns, by name or number: a dict of Arrow's types, their names such as ``"int64"``,
-            ``"date32"`` and ``"timestamp[us]"``, or Python's int, float, bool, str, date and datetime; or a
-            ``pyarrow.Schema``. Columns that it does not name are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1``
-            or ``0``, in any case. A date is ``2024-12-31``, and a timestamp may add ``T`` or a blank, the time, and,
-            if the type has a time zone, ``Z`` or an offset.
-        nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of strings, and
-            in those if ``""`` is listed.
+            ``"date32"``, ``"timestamp[us, tz=UTC]"`` and ``"decimal128(38, 10)"``, the types of NumPy and Polars, or
+            Python's int, float, bool, str, bytes, date, time and datetime; or a ``pyarrow.Schema``. Columns that it
+            does not name are strings. Numbers are decimal, and ``bool`` is ``true``, ``false``, ``1`` or ``0``, in any
+            case. A date is ``2024-12-31``, a time is ``23:59`` or ``23:59:59.999``, and a timestamp may add ``T`` or a
+            blank, the time, and, if the type has a time zone, ``Z`` or an offset. ``"dictionary"`` is Arrow's type for
+            text with few different values, and columns of bytes need not be UTF-8.
+        nulls: texts that are null, quoted or not. An empty value is null in any column that is not one of text or
+            bytes, and in those if ``""`` is listed.
         batch_size: the most rows in a batch. Without it, a batch has the records of about 1 MiB, or of 4 MiB if several
             threads read the file.
         missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
@@ -595,6 +597,54 @@ class File:
         value is None if the input can be read only once, as a pipe can, and a compressed file without an index.
         """
         return self._batches(columns, schema, nulls, batch_size, missing_is_null, None)
+
+    def stream(
+        self,
+        schema: Schema | None = None,
+        columns: Sequence[str | int] | None = None,
+        nulls: Sequence[str] = (),
+        *,
+        missing_is_null: bool = False,
+    ) -> Stream:
+        """The columns with types, as ``batches`` delivers them, for anything that reads Arrow streams: ``duckdb.sql``
+        finds a variable by its name, and ``pyarrow.table`` and ``polars.DataFrame`` take it. Needs pyarrow.
+
+        Each use reads the file again. Errors in the data surface in the consumer, with the byte and the record in their
+        message.
+        """
+        from . import _batches
+
+        request = _batches.Request.of(self._native.names(), columns, schema, nulls, missing_is_null, None)
+        return _batches.Stream(self, request)
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The names of the columns, and the types that fit the first 100 records: ``f.stream(f.schema)``. Later values
+        that do not fit raise ``InputError`` there. Codes such as ``007`` are text. Needs pyarrow."""
+        import pyarrow
+
+        from . import _guess
+
+        first = self.head(100)
+        kinds = _guess.types_of(first.to_batches(), (), True)
+        return pyarrow.schema(zip(first.schema.names, (kind for kind, _ in kinds))) if kinds else first.schema
+
+    def head(self, n: int = 5) -> pyarrow.Table:
+        """The first ``n`` records that are not empty, as text. What a record lacks is null. Needs pyarrow."""
+        import pyarrow
+
+        from . import _batches
+
+        left = _arguments.number("n", n)
+        request = _batches.Request.of(self._native.names(), None, None, (), True, None)
+        _ = self.size  # copies what can be read only once
+        rows = []
+        for batch in _batches.batches(self, request):
+            rows.append(batch.slice(0, left))
+            left -= rows[-1].num_rows
+            if left == 0:
+                break
+        return pyarrow.Table.from_batches(rows, request.schema)
 
     def _batches(
         self,

@@ -49,7 +49,8 @@ def scan_csv(
     source: a path or URL, a list of them, a pattern with ``*``, ``?``, ``[...]`` or ``**``, or a folder, which stands
         for the files in it. All files must have the same columns; one without a byte is left out. Local files may be
         compressed. A file behind a URL is read twice, the first time to find where pieces of it start.
-    schema: the types of columns, by name: integers, floats, Boolean, Date, Datetime, Decimal and String. Texts are
+    schema: the types of columns, by name: integers, floats, Boolean, Date, Time, Datetime, Decimal, String,
+        Binary and Categorical. Texts are
         converted as by ``File.batches``.
     infer_schema_length: the other columns have the types that fit their values in so many records, 100 by default:
         Int64, Float64 or Boolean, or else String. A later value that is not written in the same way raises an error.

@@ -87,6 +87,8 @@ def one_of_each(folder: Path) -> dict[str, Call]:
         "File.split parts": (f.split, {"parts": {"x": 1}}),
         "File.select": (f.select, {"columns": "a"}),
         "File.batches": (f.batches, {"columns": ["a"]}),
+        "File.stream": (f.stream, {}),
+        "File.head": (f.head, {}),
         "File.write": (f.write, {"n": 2, **out}),
         "Pieces.write": (pieces.write, out),
         "ValuePieces.write": (values.write, out),

@@ -22,11 +22,14 @@ import cleave
 from cleave import ranges
 
 pyarrow = pytest.importorskip("pyarrow")
+_batches = pytest.importorskip("cleave._batches")
 
 FILES = int(os.environ.get("CLEAVE_BATCHES_FILES", "200"))
 
 UTC = datetime.timezone.utc
 Values = list[tuple[str, Any]]
+
+TEXTS = ("plain", "two\nlines", 'said "hi"', "a,b", " x ", "Köln", "0x1F", "'")
 
 # Types, each with texts and what Python makes of them.
 KINDS: dict[str, tuple[Any, Values, list[str]]] = {
@@ -49,8 +52,14 @@ KINDS: dict[str, tuple[Any, Values, list[str]]] = {
         ],
         ["2024-01-02T03:04:05Z", "2024-01-02T24:00", "2024-01-02T03:04:05.0000001"],
     ),
+    "time": (
+        datetime.time,
+        [("03:04", datetime.time(3, 4)), ("23:59:59.000001", datetime.time(23, 59, 59, 1))],
+        ["24:00", "3:04", "03", "03:04:60", "03:04:05.0000001", "03:04Z", "2024-01-02 03:04"],
+    ),
+    "seconds": ("time32[s]", [("03:04:05", datetime.time(3, 4, 5))], ["03:04:05.5"]),
     "zoned": (
-        pyarrow.timestamp("us", "UTC"),
+        "timestamp[us, tz=UTC]",
         [
             ("2024-01-02T03:04:05Z", datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)),
             ("2024-01-02 03:04:05+02:00", datetime.datetime(2024, 1, 2, 1, 4, 5, tzinfo=UTC)),
@@ -58,7 +67,7 @@ KINDS: dict[str, tuple[Any, Values, list[str]]] = {
         ["2024-01-02 03:04:05"],
     ),
     "decimal": (
-        pyarrow.decimal128(10, 2),
+        "decimal(10, 2)",
         [
             (t, Decimal(t).quantize(Decimal("0.01")))
             for t in ("1.23", "-0.5", "+7", "1e2", "99999999.99", ".5", "2.", "0" * 99 + "1", "3." + "0" * 99, "0e-999999")
@@ -66,11 +75,13 @@ KINDS: dict[str, tuple[Any, Values, list[str]]] = {
         ["1.239", "123456789.00", "x", " 1", "1" * 99, "0." + "0" * 50 + "1", "1e-77", "1e-400000000", "1e10", ".", "1_0"],
     ),
     "wide": (
-        pyarrow.decimal256(76, 76),
+        "decimal256(76,76)",
         [(t, Decimal(t)) for t in ("0", "0.5", "-." + "9" * 76, "1e-76")],
         ["1", "1e-77", "." + "9" * 77],
     ),
-    "text": (str, [(t, t) for t in ("plain", "two\nlines", 'said "hi"', "a,b", " x ", "Köln", "0x1F", "'")], []),
+    "text": (str, [(t, t) for t in TEXTS], []),
+    "bytes": (bytes, [(t, t.encode()) for t in TEXTS], []),
+    "dictionary": ("dictionary", [(t, t) for t in TEXTS], []),
 }
 
 
@@ -113,8 +124,9 @@ def test_random_files_are_what_python_reads(tmp_path: Path, seed: int) -> None:
             for kind in kinds:
                 text, value = chance.choice(KINDS[kind][1])
                 if chance.random() < 0.2:
-                    text = chance.choice([*nulls, ""] if kind != "text" or not nulls else nulls)
-                    value = None if text in nulls or kind != "text" else text
+                    is_text = kind in ("text", "bytes", "dictionary")
+                    text = chance.choice(nulls if is_text and nulls else [*nulls, ""])
+                    value = None if text in nulls or not is_text else text.encode() if kind == "bytes" else text
                 texts.append(text)
                 values.append(value)
             rows.append(texts)
@@ -359,3 +371,77 @@ def test_batches_that_are_not_read_to_the_end(tmp_path: Path) -> None:
     assert threading.active_count() > before
     batches.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before
+
+
+def test_columns_of_bytes_have_any(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a,b,c\n\xff,x,\xfe\n\xfd,\xfc,\xfb\n")
+    for read in readers_of(path, random.Random(4)):
+        schema = {"a": bytes, "c": "large_binary"}
+        assert delivered(read(["a", "c"], schema, ["-"])) == [(b"\xff", b"\xfe"), (b"\xfd", b"\xfb")]
+        with pytest.raises(cleave.InputError, match="not UTF-8") as caught:
+            list(read(None, {"a": bytes, "c": bytes}))
+        assert caught.value.byte in (9, 12)  # the record, or the byte
+
+
+def test_types_of_numpy_and_polars() -> None:
+    numpy, polars = pytest.importorskip("numpy"), pytest.importorskip("polars")
+    for kind, name in (
+        (numpy.int16, "int16"),
+        (numpy.dtype("float32"), "float"),
+        (numpy.dtype("datetime64[ms]"), "timestamp[ms]"),
+        (polars.UInt8, "uint8"),
+        (polars.Datetime("us", "UTC"), "timestamp[us, tz=UTC]"),
+        (polars.Decimal(10, 2), "decimal128(10, 2)"),
+        (polars.Time, "time64[ns]"),
+        (polars.Categorical, "dictionary<values=large_string, indices=uint32, ordered=0>"),
+    ):
+        assert str(_batches.type_of("a", kind)) == name
+    for kind in (numpy.complex64, numpy.dtype("O"), polars.List(polars.Int8), polars.Enum(["x"]), "decimal(99, 2)"):
+        with pytest.raises(cleave.UsageError, match=r"^schema\['a'\]: .* is not a type that text is converted to$"):
+            _batches.type_of("a", kind)
+
+
+def test_a_stream_is_read_as_often_as_it_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"id,day,note\n" + b"".join(b"%d,2024-02-29,\"a\nb\"\n\n" % n for n in range(5000)))
+    f = cleave.open(path)
+    stream = f.stream({"id": int}, ["id", "note"])
+    assert stream.schema == pyarrow.schema([("id", pyarrow.int64()), ("note", pyarrow.string())])
+    table = pyarrow.table(stream)
+    assert table.equals(pyarrow.table(stream)) and table.schema == stream.schema == pyarrow.schema(stream)
+    assert table.equals(pyarrow.Table.from_batches(f.batches(["id", "note"], {"id": int})))
+    with pytest.raises(cleave.UsageError, match="there is no column 'x'"):
+        f.stream(columns=["x"])
+    with pytest.raises(pyarrow.ArrowException, match=r"not of type int64 \(byte 12, record 1\)"):
+        pyarrow.table(f.stream({"note": int}))
+
+
+def test_duckdb_scans_a_stream() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    f = cleave.open(b"id,day\n1,2024-02-29\n2,2024-03-01\n")
+    stream = f.stream(f.schema)
+    for _ in range(2):
+        assert duckdb.sql("SELECT sum(id), max(day) FROM stream").fetchall() == [(3, datetime.date(2024, 3, 1))]
+
+
+def test_the_schema_and_the_head() -> None:
+    f = cleave.open(b"id,day,code,x\n\n1,2024-02-29,007,1.5\n2,2024-03-01\n")
+    kinds = [pyarrow.int64(), pyarrow.date32(), pyarrow.string(), pyarrow.float64()]
+    assert f.schema == pyarrow.schema(zip(["id", "day", "code", "x"], kinds))
+    assert f.head().column("x").to_pylist() == ["1.5", None] and f.head().num_rows == 2
+    assert f.head(1).to_pylist() == [{"id": "1", "day": "2024-02-29", "code": "007", "x": "1.5"}]
+    assert f.head(0).num_rows == 0 and f.head(0).schema.names == f.header
+    with pytest.raises(TypeError, match="n: a whole number"):
+        f.head("1")  # type: ignore[arg-type]
+    many = cleave.open(b"n\n" + b"".join(b"%d\n" % n for n in range(400_000)), threads=2)
+    assert many.head(300_000).column(0).to_pylist()[-1] == "299999"
+    assert cleave.open(b"a,b\n").schema == pyarrow.schema([("a", pyarrow.string()), ("b", pyarrow.string())])
+    assert cleave.open(b"").schema == pyarrow.schema([]) and cleave.open(b"").head().num_rows == 0
+
+
+def test_the_head_of_what_is_read_once_leaves_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv.gz"
+    path.write_bytes(gzip.compress(b"id\n1\n2\n3\n"))
+    f = cleave.open(path)
+    assert f.head(1).num_rows == 1 and f.schema.field("id").type == pyarrow.int64() and f.records == 3

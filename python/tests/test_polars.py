@@ -55,7 +55,11 @@ def test_types_that_are_given(typed: Path) -> None:
     assert found.schema["id"] == pl.UInt16 and found.schema["at"] == pl.Datetime("ns")
     assert scan_csv(typed, schema={"id": pl.Decimal(10, 2)}).collect()["id"][7] == Decimal("7.00")
     assert scan_csv(typed, schema={"id": int}).collect_schema()["id"] == pl.Int64
-    for wrong in (pl.Categorical, pl.List(pl.Int8), pl.Duration):
+    wide = {"at": pl.Binary, "code": pl.Categorical}
+    frame = scan_csv(typed, schema=wide).select("at", "code").collect()
+    assert {**frame.schema} == wide
+    assert frame.equals(scan_csv(typed).select("at", "code").cast(wide).collect())
+    for wrong in (pl.Enum(["c1"]), pl.List(pl.Int8), pl.Duration):
         with pytest.raises(cleave.UsageError, match="not a type that text is converted to"):
             scan_csv(typed, schema={"id": wrong})
     with pytest.raises(cleave.UsageError, match="there is no column 'ids'"):
