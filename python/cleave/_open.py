@@ -6,7 +6,8 @@ import io
 import logging
 import os
 import stat
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from . import _arguments, _native
 from ._errors import InputChangedError, UsageError
@@ -105,6 +106,7 @@ def open(  # noqa: A001
     encoding: str | None = None,
     index: bool = True,
     threads: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> File:
     """Opens CSV, and finds its dialect from the first 64 KiB.
 
@@ -143,8 +145,9 @@ def open(  # noqa: A001
         ``CleaveWarning``. With ``redact``, nothing is read by it, and pieces that were planned with it are compared
         with a scan of the file.
     threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
+    storage_options: for fsspec, which opens URLs, as in ``cleave.ranges.plan``.
 
-    Raises ``OSError`` if the system cannot open it, ``InputError`` for what is not CSV, and ``UsageError`` and
+    Raises ``OSError`` if the system or a store cannot open it, ``InputError`` for what is not CSV, and ``UsageError`` and
     ``TypeError`` for arguments that cannot be used.
     """
     options: dict[str, str | bytes | None] = {
@@ -158,7 +161,7 @@ def open(  # noqa: A001
         "encoding": encoding,
     }
     settings = settings_of(dialect, options, header, allow_open_quote, threads, skip_lines=skip_lines, index=index)
-    file = _opened(source, settings)
+    file = _opened(source, settings, _arguments.mapping("storage_options", storage_options))
     native = file._native
     version = native.version()
     if version is not None:
@@ -189,10 +192,11 @@ def reopen(recipe: Recipe) -> File:
     return file
 
 
-def _opened(source: object, settings: _native.Settings) -> File:
+def _opened(source: object, settings: _native.Settings, storage_options: Mapping[Any, Any]) -> File:
     if isinstance(source, str):
-        remote = _arguments.is_remote(source)
-        return _of_url(source, settings) if remote else _of_path(_arguments.local_path("source", source), settings)
+        if _arguments.is_remote(source):
+            return _of_url(source, settings, storage_options)
+        return _of_path(_arguments.local_path("source", source), settings)
     if isinstance(source, os.PathLike):
         return _of_path(_arguments.path("source", source), settings)
     if isinstance(source, io.TextIOBase):
@@ -244,12 +248,14 @@ def _of_copy(file: BinaryFile, settings: _native.Settings, name: str) -> File:
         return _of_path(f"/proc/self/fd/{copy.fileno()}", settings, name)
 
 
-def _of_url(url: str, settings: _native.Settings) -> File:
+def _of_url(url: str, settings: _native.Settings, options: Mapping[str, Any]) -> File:
     try:
         import fsspec
     except ImportError as error:
         raise ImportError(f"{url}: a URL needs the package fsspec") from error
-    with fsspec.open(url, "rb") as file:
+    from ._sources import asked
+
+    with asked(url, options), fsspec.open(url, "rb", **options) as file:
         return _of_copy(cast(BinaryFile, file), settings, url)
 
 

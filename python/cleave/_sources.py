@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any
 import cleave
 
 from . import _arguments, _native
-from ._errors import InputChangedError, UsageError
+from ._errors import Error, InputChangedError, UsageError
 
 GZIP = b"\x1f\x8b"
 INDEX_SUFFIX = ".cleave"
@@ -60,7 +61,8 @@ def _inputs_of(path: str, options: Mapping[str, Any]) -> list[str]:
         return [path]
     system, inner = _system_of(path, options)
     pattern = inner.rstrip("/") + "/*" if path.endswith("/") else inner
-    matches = [name for name, about in system.glob(pattern, detail=True).items() if about["type"] == "file"]
+    with asked(path, options):
+        matches = [name for name, about in system.glob(pattern, detail=True).items() if about["type"] == "file"]
     if path.endswith("/"):
         matches = [name for name in matches if _is_name_of_input(name.rpartition("/")[2])]
     return [system.unstrip_protocol(one) for one in sorted(matches) if _is_meant(one, pattern)] or [path]
@@ -150,13 +152,15 @@ class Source:
                 os.close(descriptor)
             return
         system, inner = _system_of(self.path, self.storage_options)
-        with system.open(inner, "rb", cache_type="none") as file:
+        with asked(self.path, self.storage_options):
+            opened = system.open(inner, "rb", cache_type="none")
+        with opened as file:
             self.check()
             # s3fs requests each range with If-Match and the ETag that the file had when it was opened.
             is_conditional = type(system).__name__ == "S3FileSystem"
             yield Reader(
                 self,
-                lambda start, size: _fetch(self.path, file, start, size),
+                lambda start, size: _fetch(self, file, start, size),
                 (lambda: None) if is_conditional else self.check,
             )
         if is_conditional:  # for a store that ignores If-Match
@@ -260,10 +264,29 @@ def _stat_version(status: os.stat_result) -> tuple[int, str]:
     return status.st_size, f"mtime_ns:{status.st_mtime_ns}"
 
 
-def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    import fsspec
+@contextlib.contextmanager
+def asked(url: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Errors of fsspec and its packages name the URL, without a query or a password, and the endpoint if one is set."""
+    try:
+        yield
+    except (Error, ValueError, TypeError):
+        raise
+    except Exception as error:
+        endpoint = options.get("endpoint_url") or (options.get("client_kwargs") or {}).get("endpoint_url")
+        if not endpoint and url.startswith(("s3://", "s3a://")):
+            endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        plain = url.partition("?")[0] if url.startswith(("http://", "https://")) else url
+        named = re.sub(r"//[^/@\s]*@", "//", f"{plain} at {endpoint}" if endpoint else plain)
+        is_ours = isinstance(error, (OSError, ImportError)) and type(error).__module__ == "builtins"
+        kind = type(error) if is_ours else OSError
+        raise kind(f"{named}: {str(error).replace(url, plain) or type(error).__name__}") from error
 
-    return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
+
+def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    with asked(path, options):
+        import fsspec
+
+        return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
 
 
 def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int, str]:
@@ -273,8 +296,9 @@ def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int,
     if is_local(path):
         return _stat_version(os.stat(local_path(path)))
     system, inner = _system_of(path, options)
-    system.invalidate_cache()
-    about = system.info(inner)
+    with asked(path, options):
+        system.invalidate_cache()
+        about = system.info(inner)
     for key in _VERSION_KEYS:
         if about.get(key) is not None:
             if about.get("size") is None:
@@ -304,13 +328,14 @@ def _pread_into(descriptor: int, start: int, buffer: memoryview) -> int:
     return done
 
 
-def _fetch(path: str, file: Any, start: int, size: int) -> bytes:
-    file.seek(start)
-    try:
-        return file.read(size)  # type: ignore[no-any-return]
-    except OSError as error:
-        if type(error).__name__ == "FileExpired":  # from s3fs: If-Match did not match
-            raise InputChangedError(f"{path}: the input changed") from error
-        raise
+def _fetch(source: Source, file: Any, start: int, size: int) -> bytes:
+    with asked(source.path, source.storage_options):
+        file.seek(start)
+        try:
+            return file.read(size)  # type: ignore[no-any-return]
+        except OSError as error:
+            if type(error).__name__ == "FileExpired":  # from s3fs: If-Match did not match
+                raise InputChangedError(f"{source.path}: the input changed") from error
+            raise
 
 

@@ -17,6 +17,7 @@ import pytest
 from conftest import rows_of
 
 import cleave
+from cleave import ranges
 
 
 class Located(os.PathLike[Any]):
@@ -102,10 +103,42 @@ def test_urls_of_stores(store: str, data: bytes, tmp_path: Path) -> None:
         assert (f.size, f.records, f.name) == (len(data), len(rows_of(data)) - 1, f"{store}/{name}")
         assert [Path(path).name for path in f.write(tmp_path / name, n=2)] == ["in.1.csv", "in.2.csv"]
         assert cleave.open(f"simplecache::{store}/{name}").size == len(data)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="^memory://bucket/none: "):
         cleave.open(f"{store}/none")
+    with pytest.raises(FileNotFoundError, match="^memory://bucket/none: "):
+        ranges.plan(f"{store}/none")
     with pytest.raises(ValueError, match="no-such"):
         cleave.open("no-such://bucket/in.csv")
+
+
+def test_errors_of_stores_name_the_url_and_the_endpoint() -> None:
+    fsspec: Any = pytest.importorskip("fsspec")
+
+    class Refusing(fsspec.AbstractFileSystem):
+        cachable = False
+
+        def __init__(self, key: str, client_kwargs: object = None) -> None:
+            super().__init__()
+            self.key = key
+
+        def info(self, path: str, **options: object) -> dict[str, object]:
+            raise PermissionError("Forbidden") if self.key == "wrong" else fsspec.exceptions.FSTimeoutError
+
+        def _open(self, path: str, mode: str, **options: object) -> None:
+            self.info(path)
+
+    fsspec.register_implementation("refusing", Refusing, clobber=True)
+    for endpoint in ("https://store.example", "https://user:pass@store.example"):
+        options = {"key": "wrong", "client_kwargs": {"endpoint_url": endpoint}}
+        for use in (cleave.open, ranges.plan):
+            for url in ("refusing://me:hush@bucket/a.csv", "refusing://bucket/a.csv"):
+                message = "^refusing://bucket/a.csv at https://store.example: Forbidden$"
+                with pytest.raises(PermissionError, match=message):
+                    use(url, storage_options=options)
+                with pytest.raises(OSError, match="^refusing://bucket/a.csv: FSTimeoutError$"):
+                    use(url, storage_options={"key": "right"})
+    with pytest.raises(TypeError, match="storage_options: a mapping"):
+        cleave.open("refusing://bucket/a.csv", storage_options=3)  # type: ignore[arg-type]
 
 
 def test_a_url_needs_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
