@@ -147,8 +147,8 @@ def open(  # noqa: A001
     threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
     storage_options: for fsspec, which opens URLs, as in ``cleave.ranges.plan``.
 
-    Raises ``OSError`` if the system or a store cannot open it, ``InputError`` for what is not CSV, and ``UsageError`` and
-    ``TypeError`` for arguments that cannot be used.
+    Raises ``OSError`` if the system or a store cannot open it, ``InputError`` for what is not CSV, and ``UsageError``
+    and ``TypeError`` for arguments that cannot be used.
     """
     options: dict[str, str | bytes | None] = {
         "delimiter": delimiter,

@@ -251,7 +251,8 @@ def _open_gzip(path: str) -> _native.File:
     # Any dialect will do, because only bytes are read.
     file = cleave.open(path, delimiter=",", terminator="lf", threads=1)._native
     if not file.is_gzip_by_index():
-        raise UsageError(f"{path} is compressed, and has no index by which ranges of it can be read: File.index makes one")
+        why = "is compressed, and has no index by which ranges of it can be read: File.index makes one"
+        raise UsageError(f"{path} {why}")
     return file
 
 

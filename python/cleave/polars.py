@@ -49,9 +49,8 @@ def scan_csv(
     source: a path or URL, a list of them, a pattern with ``*``, ``?``, ``[...]`` or ``**``, or a folder, which stands
         for the files in it. All files must have the same columns; one without a byte is left out. Local files may be
         compressed. A file behind a URL is read twice, the first time to find where pieces of it start.
-    schema: the types of columns, by name: integers, floats, Boolean, Date, Time, Datetime, Decimal, String,
-        Binary and Categorical. Texts are
-        converted as by ``File.batches``.
+    schema: the types of columns, by name: integers, floats, Boolean, Date, Time, Datetime, Decimal, String, Binary and
+        Categorical. Texts are converted as by ``File.batches``.
     infer_schema_length: the other columns have the types that fit their values in so many records, 100 by default:
         Int64, Float64 or Boolean, or else String. A later value that is not written in the same way raises an error.
         ``None`` examines all records, and with 0, the other columns are strings.
@@ -198,7 +197,8 @@ class _Scan:
                 yield path, _File(cleave.open(_sources.local_path(path), header=self.has_header, **self.dialect))
                 continue
             if path not in self.plans:
-                options = {"storage_options": self.storage_options, "include_secrets": True, "header": self.has_header, **self.dialect}
+                secret = {"storage_options": self.storage_options, "include_secrets": True}
+                options = {**secret, "header": self.has_header, **self.dialect}
                 self.plans[path] = ranges.plan(path, blocksize=ranges.PAGE_SIZE, **options)
             yield path, _Pieces(self.plans[path])
 

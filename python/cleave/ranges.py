@@ -446,8 +446,8 @@ def planned(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Plan,
     options: Mapping[str, Any],
 ) -> Plan:
-    """``plan(paths, **options)`` for the workers of an engine, or ``paths`` itself if that is a plan already, which takes
-    no options. ``reader`` is what was called with them."""
+    """``plan(paths, **options)`` for the workers of an engine, or ``paths`` itself if that is a plan already, which
+    takes no options. ``reader`` is what was called with them."""
     name = f"{reader.__module__}.{reader.__qualname__}".removesuffix(".__init__")
     _arguments.only(name, options, reader.__kwdefaults__, plan.__kwdefaults__, OPTIONS)
     if not isinstance(paths, Plan):

@@ -311,7 +311,7 @@ def test_bad_arguments(file: Path) -> None:
         (TypeError, "header: True or False", {"header": "no"}),
         (TypeError, "map: a function", {"map": 1}),
         (TypeError, "storage_options: a mapping", {"storage_options": 1}),
-        *((TypeError, rf"^cleave.ranges.plan\(\) has no argument '{name}'$", {name: 1}) for name in ("threads", "index")),
+        *((TypeError, rf"ranges.plan\(\) has no argument '{name}'$", {name: 1}) for name in ("threads", "index")),
         (TypeError, "has no argument 'sep'; delimiter is meant$", {"sep": ";"}),
     ]
     for error, message, options in wrong:
