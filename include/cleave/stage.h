@@ -20,6 +20,7 @@
 
 namespace cleave {
 
+class Cancellation;
 class KeyRing;
 class MemoryManager;
 class CommonClasses;
@@ -148,10 +149,11 @@ struct StageForbidden {
 class Stage {
 public:
     // `first_record` is the header or, without one, the first record that is not empty; both without a byte order mark.
-    // `keys`, if not null, must outlive the stage. Throws RuleError, InputError if the record is malformed, and
-    // ArgumentError for invalid options or an invalid dialect.
+    // `keys` and `cancellation`, if not null, must outlive the stage; while patterns are searched for, here and in
+    // workers, requesting `cancellation` ends the call with Cancelled. Throws RuleError, InputError if the record is
+    // malformed, and ArgumentError for invalid options or an invalid dialect.
     Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
-          bool has_header, const KeyRing* keys = nullptr);
+          bool has_header, const KeyRing* keys = nullptr, const Cancellation* cancellation = nullptr);
 
     const Dialect& dialect() const;
     std::size_t column_count() const;

@@ -81,6 +81,8 @@ private:
 class ConditionVariable {
 public:
     void wait(MutexLock& lock) { changed_.wait(lock.lock_); }
+    // Returns after `time` at the latest.
+    void wait_for(MutexLock& lock, std::chrono::milliseconds time) { changed_.wait_for(lock.lock_, time); }
     void notify_one() noexcept { changed_.notify_one(); }
     void notify_all() noexcept { changed_.notify_all(); }
 

@@ -25,10 +25,10 @@ InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, co
 }
 
 // Throws InputError with the place in the input.
-Stage stage_of(const InputHead& head, const Dialect& dialect, const JobRules& job) {
+Stage stage_of(const Input& input, const InputHead& head, const Dialect& dialect, const JobRules& job) {
     refuse_marked_quote(head, dialect);
     try {
-        return {job.options, dialect, head.sample, head.has_header, job.keys};
+        return {job.options, dialect, head.sample, head.has_header, job.keys, input.cancellation()};
     } catch (const InputError& error) {
         if (!error.place()) throw;
         throw InputError(error.what(),
@@ -86,7 +86,7 @@ Rewriting::Rewriting(Input& input, const Dialect& dialect, const Policy& policy,
       even_(policy),
       execution_(execution),
       head_(head_of(input, dialect, policy, job, execution)),
-      stage_(complete(stage_of(head_, dialect, job), input, head_, execution, compiled)),
+      stage_(complete(stage_of(input, head_, dialect, job), input, head_, execution, compiled)),
       key_(key_of(policy, head_, stage_)),
       lane_(input, head_, stage_, execution) {
     even_.together.reset();

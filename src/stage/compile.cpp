@@ -147,7 +147,9 @@ void add_forbidden(Stage::Program& program, const StageOptions& options) {
 bool has_forbidden_name(const InputColumns& columns, const Stage::Program& program) {
     return std::ranges::any_of(columns.names, [&](const std::string& name) {
         const Value value{reinterpret_cast<const std::uint8_t*>(name.data()), name.size()};
-        const auto has_pattern = [&](const ForbiddenPattern& pattern) { return pattern.compiled()->is_in(value); };
+        const auto has_pattern = [&](const ForbiddenPattern& pattern) {
+            return is_in(pattern.compiled(), value, nullptr, program.cancellation);
+        };
         return std::ranges::any_of(program.searches, [&](const auto search) { return search(value); }) ||
                std::ranges::any_of(program.patterns, has_pattern);
     });
@@ -170,7 +172,7 @@ InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dia
 }
 
 Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
-             bool has_header, const KeyRing* keys) {
+             bool has_header, const KeyRing* keys, const Cancellation* cancellation) {
     check(options);
     if (is_json_lines(dialect)) refuse_json_lines(options);
     const DialectCodec codec(dialect);
@@ -183,6 +185,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
     auto program = std::make_shared<Program>(dialect);
+    program->cancellation = cancellation;
     add_forbidden(*program, options);
     columns.shows_names = !has_forbidden_name(columns, *program);
     KeyUses uses = keys != nullptr ? KeyUses(keys->names(), keys->keys().versions) : KeyUses({});

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cleave/cancel.h"
 #include "cleave/stage.h"
 #include "stage/common_classes.h"
 #include "stage/dialect_codec.h"
@@ -41,6 +42,7 @@ struct Stage::Program {
     std::uint64_t max_record = 0;
     KeyUses uses{{}};
     const KeyRing* keys = nullptr;
+    const Cancellation* cancellation = nullptr;  // of searches for patterns
     std::string digest;
     std::vector<std::pair<std::string, std::string>> key_ids;
     std::shared_ptr<const CommonClasses> common;  // null until with_common() sets it

@@ -385,7 +385,7 @@ const StageForbidden* StageWorker::State::forbidden_in(const BlockRecord& record
 
 const StageForbidden* StageWorker::State::pattern_in(Value found) {
     for (std::size_t i = 0; i < rules.patterns.size(); ++i) {
-        if (!rules.patterns[i].compiled()->is_in(found)) continue;
+        if (!is_in(rules.patterns[i].compiled(), found, memory, rules.cancellation)) continue;
         const auto* const what = count_forbidden(rules.searches.size() + i);
         if (what != nullptr) return what;
     }

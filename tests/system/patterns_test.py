@@ -11,10 +11,13 @@ import contextlib
 import gzip
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
 from verdicts import Skip, Tally, check  # noqa: E402
@@ -194,6 +197,20 @@ def refused_patterns(bench):
             check(why in errors and "\033" not in errors, "%r: %r" % (pattern, errors))
 
 
+def interrupted(bench):
+    """With RE2: a signal ends a search of minutes, and nothing is left"""
+    need_module(bench)
+    with bench.site(bench.module) as site:
+        site.write("in.csv", "id,note\n1,%s\n" % "".join(random.Random(1).choices("ac", k=3000000)))
+        for words in (["-l", "1"], ["--by", "id"]):
+            process = subprocess.Popen([site.cleave, "split", "--header", "repeat", *words, "in.csv",
+                                        "--forbid=x=re2:a[ac]{0,1000}b"], cwd=site.work, stderr=subprocess.DEVNULL)
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            check(process.wait(timeout=10) == -signal.SIGINT, "it ends by the signal")
+            check(os.listdir(site.work) == ["in.csv"], "nothing is left: %s" % os.listdir(site.work))
+
+
 def ways_out(bench):
     """With RE2: the planted-secret programme finds no way out"""
     need_module(bench)
@@ -205,7 +222,7 @@ def ways_out(bench):
 
 
 CHECKS = [without_module, other_module, failing_search, several, real_search, names_of_columns, far_behind,
-          signed_report, refused_patterns, ways_out]
+          signed_report, refused_patterns, interrupted, ways_out]
 
 
 class Bench:

@@ -91,6 +91,7 @@ TEST(Re2Module, SaysWhyItRefusesAPattern) {
     EXPECT_EQ(refusal("a(?=b)"), "invalid perl operator: (?=");
     EXPECT_EQ(refusal("a{1001}"), "invalid repetition size: {1001}");
     EXPECT_NE(refusal("((a{100}){100}){100}"), "");
+    EXPECT_EQ(refusal("\\p{L}{1,400}@"), "pattern too large: fewer repetitions and alternatives are needed");
     EXPECT_NE(refusal("\xFF"), "");
     EXPECT_EQ(refusal(std::string(1, '(').append(1000, 'a')).size(), 99);  // what there is room for
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cleave/cancel.h"
+#include "cleave/memory.h"
 #include "stage/forbidden/pattern_module.h"
 #include "stage/value.h"
 
@@ -27,5 +29,11 @@ private:
     const cleave_patterns& module_;
     std::unique_ptr<void, void (*)(void*)> pattern_;
 };
+
+// The same as is_in(), but throws Cancelled soon after `cancellation`, if not null, is requested. Nothing can end a
+// search, so a long value is copied, into `memory` or, if null, a new "system" manager, and searched by a thread that
+// is then left behind.
+bool is_in(const std::shared_ptr<const CompiledPattern>& pattern, Value value,
+           const std::shared_ptr<MemoryManager>& memory, const Cancellation* cancellation);
 
 }  // namespace cleave

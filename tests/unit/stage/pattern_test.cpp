@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,21 @@ TEST(Pattern, IsFoundAnywhere) {
 TEST(Pattern, CountsAsFoundIfTheSearchFails) {
     EXPECT_TRUE(finds("fail", "x"));
     EXPECT_TRUE(finds("fail", std::string(1000, '\0')));
+}
+
+TEST(Pattern, IsSearchedForUntilCancelled) {
+    const auto pattern = std::make_shared<const CompiledPattern>(std::vector{stub("stub_patterns")}, "ab");
+    const std::string text = std::string(1 << 20, 'a') + "b";
+    const auto finds_in = [&](std::size_t size, const Cancellation* cancellation) {
+        return is_in(pattern, {reinterpret_cast<const std::uint8_t*>(text.data()), size}, nullptr, cancellation);
+    };
+    Cancellation cancellation;
+    EXPECT_TRUE(finds_in(text.size(), &cancellation));
+    EXPECT_FALSE(finds_in(text.size() - 1, &cancellation));
+    EXPECT_TRUE(finds_in(text.size(), nullptr));
+    cancellation.request();
+    EXPECT_THROW(finds_in(text.size(), &cancellation), Cancelled);
+    EXPECT_THROW(finds_in(0, &cancellation), Cancelled);
 }
 
 TEST(Pattern, ThatIsRefusedSaysWhy) {
