@@ -86,7 +86,7 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
     if (arguments.json) {
         print_json(out, report);
     } else {
-        print_text(out, report, wants_colour(STDOUT_FILENO));
+        print_text(out, report, wants_colour(STDOUT_FILENO), is_terminal(STDOUT_FILENO));
     }
     out.flush();
     return report.sound;

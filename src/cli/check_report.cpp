@@ -18,13 +18,15 @@ constexpr std::string_view kGood = "\x1b[1m\x1b[32m";
 constexpr std::string_view kBad = "\x1b[1m\x1b[31m";
 constexpr std::string_view kPlain = "\x1b[0m";
 
+constexpr const char* kNone = "none";
+
 // Prints the report line by line.
 class TextReport {
 public:
-    TextReport(StandardOutput& out, const CheckReport& report, bool colour)
-        : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour) {}
+    TextReport(StandardOutput& out, const CheckReport& report, bool colour, bool groups)
+        : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour), groups_(groups) {}
 
-    void print() const {
+    void print() {
         const std::string names = names_text();
         print_verdict(!names.empty());
         print_size();
@@ -32,28 +34,42 @@ public:
         print_not_text("NUL bytes", census().nuls);
         if (examination().json) {
             print_json_lines(*examination().json);
+            print_none();
             print_json_problems(examination().json->not_json);
             return;
         }
         print_records(names);
         print_dialect();
         print_quotes();
+        print_none();
         print_problems();
     }
 
 private:
     void line(const char* name, const std::string& text) const { out_.print("  {:<12} {}\n", name, text); }
+    // What there is none of comes last, in one line.
+    void line_if_any(const char* name, const std::string& text) {
+        text == kNone ? none_.push_back(name) : line(name, text);
+    }
+    void print_none() const {
+        if (!none_.empty()) line(kNone, formatted("{}", fmt::join(none_, ", ")));
+    }
+    // Of bytes, records and so on; not an offset or the number of a record, which may be copied into a command.
+    std::string amount(std::uint64_t count) const;
+    std::string amount(std::uint64_t count, const char* thing) const {
+        return formatted("{} {}{}", amount(count), thing, count == 1 ? "" : "s");
+    }
     std::string painted(const std::string& text, std::string_view style) const {
         return colour_ ? formatted("{}{}{}", style, text, kPlain) : text;
     }
     std::string place(const Place& place) const { return describe_place(place, report_.header_records()); }
 
     void print_size() const;
-    void print_json_lines(const JsonCensus& json) const;
+    void print_json_lines(const JsonCensus& json);
     void print_json_problems(const JsonCensus::NotJson& not_json) const;
-    void print_records(const std::string& names) const;
+    void print_records(const std::string& names);
     void print_dialect() const;
-    void print_quotes() const;
+    void print_quotes();
     void print_problems() const;
     void print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                        const std::string& what) const;
@@ -81,7 +97,15 @@ private:
     const CheckReport& report_;
     std::string name_;
     bool colour_;
+    bool groups_;  // digits, by three
+    std::vector<const char*> none_;
 };
+
+std::string TextReport::amount(std::uint64_t count) const {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); groups_ && at > 3; at -= 3) text.insert(at - 3, ",");
+    return text;
+}
 
 // The keys with their counts. All of them, because a program that makes such lines mostly writes few keys.
 std::string keys_text(const JsonCensus& json) {
@@ -106,31 +130,32 @@ void TextReport::print_size() const {
     constexpr std::uint64_t kMany = 1'000'000;  // more digits than people take in at a glance
     const std::string in_short =
         findings.size < kMany ? "" : formatted(" ({})", size_text(static_cast<double>(findings.size)));
-    line("size", formatted("{} bytes{}{}", findings.size, in_short,
+    line("size", formatted("{} bytes{}{}", amount(findings.size), in_short,
                            report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
     if (const std::uint64_t preamble = report_.sniffed.dialect.preamble; preamble > 0) {
-        line("preamble", formatted("{} bytes before the {}", preamble, report_.shows_header() ? "header" : "records"));
+        line("preamble",
+             formatted("{} bytes before the {}", amount(preamble), report_.shows_header() ? "header" : "records"));
     }
     if (report_.compression != Compression::kNone) {
-        const std::string size = report_.file_size > 0 ? formatted(", {} bytes", report_.file_size) : "";
+        const std::string size = report_.file_size > 0 ? formatted(", {} bytes", amount(report_.file_size)) : "";
         line("compression", std::string(compression_name(report_.compression)) + size);
     }
     if (report_.encoding != Encoding::kBytes)
         line("encoding", formatted("{}, converted to UTF-8", encoding_name(report_.encoding)));
-    line("records", formatted("{}{}", report_.records(), report_.shows_header() ? " and a header" : ""));
+    line("records", formatted("{}{}", amount(report_.records()), report_.shows_header() ? " and a header" : ""));
 }
 
-void TextReport::print_records(const std::string& names) const {
+void TextReport::print_records(const std::string& names) {
     line("fields", fields_text());
     if (!names.empty()) line("names", names);
-    line("ragged", ragged_text());
+    line_if_any("ragged", ragged_text());
     line("longest", longest_text());
-    line("empty", tally_text(census().empty, "record"));
+    line_if_any("empty", tally_text(census().empty, "record"));
 }
 
-void TextReport::print_json_lines(const JsonCensus& json) const {
-    line("not JSON", tally_text(json.not_json, "line"));
-    line("blank", tally_text(json.blank, "line"));
+void TextReport::print_json_lines(const JsonCensus& json) {
+    line_if_any("not JSON", tally_text(json.not_json, "line"));
+    line_if_any("blank", tally_text(json.blank, "line"));
     line("keys", keys_text(json));
     line("longest", longest_text());
     const bool is_by_name = report_.sniffed.delimiter_reason == DelimiterReason::kName;
@@ -141,11 +166,11 @@ void TextReport::print_json_lines(const JsonCensus& json) const {
 
 std::string TextReport::longest_text() const {
     const RecordExtent& longest = census().longest;
-    return longest.size == 0 ? "none" : formatted("{} bytes {}", longest.size, place(longest.start));
+    return longest.size == 0 ? kNone : formatted("{} bytes {}", amount(longest.size), place(longest.start));
 }
 
 std::string TextReport::tally_text(const Tally& tally, const char* what) const {
-    return tally.count == 0 ? "none" : formatted("{}, the first {}", numbered(tally.count, what), place(*tally.first));
+    return tally.count == 0 ? kNone : formatted("{}, the first {}", amount(tally.count, what), place(*tally.first));
 }
 
 // The number of fields, and as many of their names as fit on a line.
@@ -185,8 +210,8 @@ std::string TextReport::names_text() const {
 
 std::string TextReport::ragged_text() const {
     const Ragged& ragged = census().ragged;
-    if (ragged.count == 0) return "none";
-    return formatted("{}, the first has {} {}", numbered(ragged.count, "record"), numbered(ragged.fields, "field"),
+    if (ragged.count == 0) return kNone;
+    return formatted("{}, the first has {} {}", amount(ragged.count, "record"), numbered(ragged.fields, "field"),
                      place(*ragged.first));
 }
 
@@ -234,7 +259,7 @@ std::string TextReport::line_ends_text() const {
     const TerminatorCounts& ends = census().terminators;
     std::string text;
     const auto add = [&](std::uint64_t count, const char* what) {
-        if (count > 0) text += formatted("{}{} {}", text.empty() ? "" : ", ", count, what);
+        if (count > 0) text += formatted("{}{} {}", text.empty() ? "" : ", ", amount(count), what);
     };
     add(ends.lf, "LF");
     add(ends.crlf, "CRLF");
@@ -245,17 +270,18 @@ std::string TextReport::line_ends_text() const {
 
 std::string TextReport::line_breaks_text() const {
     if (census().quoted_breaks == 0 && census().data_breaks == 0) return "none inside fields";
-    std::string text = formatted("{} inside quotes", census().quoted_breaks);
-    if (census().data_breaks > 0) text += formatted(", {} in other fields", census().data_breaks);
+    std::string text = formatted("{} inside quotes", amount(census().quoted_breaks));
+    if (census().data_breaks > 0) text += formatted(", {} in other fields", amount(census().data_breaks));
     return text;
 }
 
-void TextReport::print_quotes() const {
+void TextReport::print_quotes() {
     const Findings& findings = examination().findings;
     const Tally& stray = census().stray_quotes;
-    line("stray quotes", stray.count == 0 ? "none" : formatted("{}, the first {}", stray.count, place(*stray.first)));
+    line_if_any("stray quotes",
+                stray.count == 0 ? kNone : formatted("{}, the first {}", amount(stray.count), place(*stray.first)));
     line("quote modes", findings.divergence ? "differ " + place(*findings.divergence) : "agree");
-    line("open quote", findings.open_quote ? "never closed " + place(*findings.open_quote) : "none");
+    line_if_any("open quote", findings.open_quote ? "never closed " + place(*findings.open_quote) : kNone);
 }
 
 void TextReport::print_json_problems(const JsonCensus::NotJson& not_json) const {
@@ -312,7 +338,7 @@ void TextReport::print_verdict(bool names_are_doubtful) const {
 }
 
 void TextReport::print_not_text(const char* what, const Tally& tally) const {
-    if (tally.count > 0) line(what, formatted("{}, the first {}", tally.count, place(*tally.first)));
+    if (tally.count > 0) line(what, formatted("{}, the first {}", amount(tally.count), place(*tally.first)));
 }
 
 // Concatenating files that begin with a byte order mark leaves marks inside, which readers take for data.
@@ -370,8 +396,8 @@ std::vector<std::string> column_names(const CheckReport& report) {
     return field_values(head.subspan(bom), report.sniffed.dialect);
 }
 
-void print_text(StandardOutput& out, const CheckReport& report, bool colour) {
-    TextReport(out, report, colour).print();
+void print_text(StandardOutput& out, const CheckReport& report, bool colour, bool groups) {
+    TextReport(out, report, colour, groups).print();
 }
 
 }  // namespace cleave::cli

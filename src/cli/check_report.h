@@ -37,7 +37,8 @@ struct CheckReport {
 // The names in the header. Empty if there is no header, or if it is longer than the part of it that is kept.
 std::vector<std::string> column_names(const CheckReport& report);
 
-void print_text(StandardOutput& out, const CheckReport& report, bool colour);
+// `groups`: amounts have a comma before each three digits.
+void print_text(StandardOutput& out, const CheckReport& report, bool colour, bool groups);
 // Prints one object on one line.
 void print_json(StandardOutput& out, const CheckReport& report);
 

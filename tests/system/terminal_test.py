@@ -242,6 +242,23 @@ def gone_before_an_error(bench):
     terminal.close()
 
 
+def amounts_are_grouped(bench):
+    """check groups the digits of amounts on a terminal, but not elsewhere, and never those of places"""
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(b"id,n\n" + b"1234,5\n" * 1234)
+        file.flush()
+        terminal = Terminal(80)
+        env = bench.environment(TERM="xterm", NO_COLOR="1")
+        process = bench.start(["check", file.name], env=env, stdout=terminal.slave, stderr=subprocess.PIPE)
+        need(process.wait(TIMEOUT_S) == 0, "exit %s" % process.returncode)
+        terminal.read_all()
+        lines = shown(terminal.output).lines
+        need("  size         8,643 bytes" in lines and "  records      1,234 and a header" in lines, "%r" % lines)
+        plain = bench.run(["check", file.name], env=env).stdout
+        need(b"8643 bytes" in plain and b"1234 and a header" in plain and b"8,643" not in plain, "%r" % plain)
+        terminal.close()
+
+
 def standard_input_is_a_terminal(bench):
     """A command that waits for input from the terminal says so, and how to end it"""
     for more, wanted in (([], ["cleave: stdin: reading from the terminal; Ctrl-D ends it"]), (["-q"], [])):
@@ -262,7 +279,7 @@ def standard_input_is_a_terminal(bench):
 
 
 CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole, no_bar, nothing_is_left_after_ctrl_c,
-          gone_before_an_error, standard_input_is_a_terminal]
+          gone_before_an_error, amounts_are_grouped, standard_input_is_a_terminal]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS, timed=[no_bar]))
