@@ -102,8 +102,9 @@ std::string stage_text(const Stage& stage, std::size_t width) {
         parts.push_back(size_text(bytes));
     }
     if (rate > 0) parts.push_back(size_text(rate) + "/s");
-    if (stage.size && rate > 0 && share < 1) {
-        parts.push_back(time_text((static_cast<double>(*stage.size) - bytes) / rate) + " left");
+    if (stage.size && rate > 0 && (share < 1 || stage.is_first_of_two)) {
+        const double size = static_cast<double>(*stage.size) * (stage.is_first_of_two ? 2 : 1);
+        parts.push_back(time_text(std::max(size - bytes, 0.0) / rate) + " left");
     }
     if (stage.pieces) parts.push_back(formatted("{} {}", *stage.pieces, *stage.pieces == 1 ? "piece" : "pieces"));
 
@@ -181,10 +182,14 @@ Stage Bar::stage() {
     const std::uint64_t written = meter_.written.load();
     if (!is_writing_ && !is_stream_ && written > 0) {
         is_writing_ = true;
+        has_read_ = size_ && meter_.scanned.load() >= *size_;
         began_ = Clock::now();
     }
-    Stage stage{is_writing_ ? "writing" : "reading", is_writing_ ? written : meter_.scanned.load(), size_, {}, 0};
-    if (arguments_.verb == Verb::kSplit && !arguments_.output.dry_run) stage.pieces = meter_.pieces.load();
+    const bool is_split = arguments_.verb == Verb::kSplit && !arguments_.output.dry_run;
+    Stage stage{"reading", is_writing_ ? written : meter_.scanned.load(), size_, {}, 0};
+    stage.is_first_of_two = is_split && !is_stream_ && !is_writing_;
+    if (is_split && !is_stream_) stage.name = !is_writing_ ? "reading 1/2" : has_read_ ? "writing 2/2" : "writing";
+    if (is_split) stage.pieces = meter_.pieces.load();
     stage.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     return stage;
 }

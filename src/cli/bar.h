@@ -15,11 +15,12 @@ namespace cleave::cli {
 
 // What the line shows about one stage of a run.
 struct Stage {
-    const char* name;                     // "reading" or "writing"
+    const char* name;                     // "reading", "writing", or "reading 1/2" and then "writing 2/2"
     std::uint64_t bytes;                  // so far
     std::optional<std::uint64_t> size;    // total bytes, if known
     std::optional<std::uint64_t> pieces;  // finished so far, if the run writes any
     double seconds;                       // since it began
+    bool is_first_of_two = false;         // then the second one is taken to last as long as this one
 };
 
 // At most `width` columns. Parts that do not fit are left out, the bar first.
@@ -62,6 +63,7 @@ private:
     std::optional<std::uint64_t> size_ CLEAVE_GUARDED_BY(mutex_);
     bool is_stream_ CLEAVE_GUARDED_BY(mutex_);
     bool is_writing_ CLEAVE_GUARDED_BY(mutex_) = false;
+    bool has_read_ CLEAVE_GUARDED_BY(mutex_) = false;  // all of the input, before anything was written
     bool is_drawn_ CLEAVE_GUARDED_BY(mutex_) = false;
     Clock::time_point began_ CLEAVE_GUARDED_BY(mutex_) = Clock::now();  // when the stage began
 

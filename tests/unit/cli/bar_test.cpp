@@ -25,6 +25,14 @@ TEST(Bar, TellsHowMuchHowFastAndHowLong) {
     EXPECT_EQ(stage_text(stage, 78), "writing  [==>       ]   25%  1.00 GB of 4.00 GB  500 MB/s  0:07 left  3 pieces");
 }
 
+TEST(Bar, OfTheFirstOfTwoStagesCountsOnAnother) {
+    Stage stage{"reading 1/2", kGiga, 4 * kGiga, {}, 2};
+    stage.is_first_of_two = true;
+    EXPECT_EQ(stage_text(stage, 60), "reading 1/2   25%  1.00 GB of 4.00 GB  500 MB/s  0:15 left");
+    stage.bytes = 4 * kGiga;
+    EXPECT_EQ(stage_text(stage, 60), "reading 1/2  100%  4.00 GB of 4.00 GB  2.00 GB/s  0:03 left");
+}
+
 TEST(Bar, OfAStreamThereIsNoEndInSight) {
     const Stage stage{"reading", 1500, {}, 1, 10};
     EXPECT_EQ(stage_text(stage, 80), "reading  1.50 KB  150 B/s  1 piece");
