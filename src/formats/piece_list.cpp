@@ -145,7 +145,7 @@ PieceList read_piece_list(const std::string& manifest, std::string_view text, co
     require_order(*pieces);
     for (const Json& piece : *pieces) {
         const std::string* name = member(piece, "name").string();
-        if (name == nullptr) refuse("the name of a piece is not text");
+        if (name == nullptr || name->find('\0') != std::string::npos) refuse("the name of a piece is not text");
         const Json& size = member(piece, "size");
         if (version == 2 && !path_beneath("", *name)) refuse("the piece '" + *name + "' is not within its folder");
         if (version == 2 && !size.natural()) refuse("the piece '" + *name + "' has no size");
