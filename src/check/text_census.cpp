@@ -15,8 +15,6 @@ constexpr std::uint8_t kFirstOfTwo = 0xC2;
 constexpr std::uint8_t kFirstOfThree = 0xE0;
 constexpr std::uint8_t kFirstOfFour = 0xF0;
 
-bool is_between(std::uint8_t byte, std::uint8_t least, std::uint8_t most) { return byte >= least && byte <= most; }
-
 // Whether each of the 64 bytes is above 0 and below 0x80.
 bool is_ascii(const std::uint8_t* step) {
     using Signed [[gnu::vector_size(16)]] = std::int8_t;
@@ -117,7 +115,7 @@ void TextCensus::read(std::uint8_t byte, std::uint64_t offset) {
     const auto add = [](Count& count, std::uint64_t first) {
         if (count.count++ == 0) count.first = first;
     };
-    if (missing_ > 0 && is_between(byte, least_, most_)) {
+    if (missing_ > 0 && byte >= least_ && byte <= most_) {
         --missing_;
         least_ = 0x80;
         most_ = 0xBF;
@@ -127,18 +125,12 @@ void TextCensus::read(std::uint8_t byte, std::uint64_t offset) {
     missing_ = 0;
     if (byte == 0) add(nuls_, offset);
     if (byte < 0x80) return;
+    const Utf8Lead lead = utf8_lead(byte);
+    if (lead.size == 0) return add(ill_formed_, offset);
     begin_ = offset;
-    least_ = byte == 0xE0 ? 0xA0 : byte == 0xF0 ? 0x90 : 0x80;
-    most_ = byte == 0xED ? 0x9F : byte == 0xF4 ? 0x8F : 0xBF;
-    if (is_between(byte, kFirstOfTwo, 0xDF)) {
-        missing_ = 1;
-    } else if (is_between(byte, kFirstOfThree, 0xEF)) {
-        missing_ = 2;
-    } else if (is_between(byte, kFirstOfFour, 0xF4)) {
-        missing_ = 3;
-    } else {
-        add(ill_formed_, offset);
-    }
+    missing_ = lead.size - 1U;
+    least_ = lead.lowest;
+    most_ = lead.highest;
 }
 
 }  // namespace cleave
