@@ -112,7 +112,7 @@ CommonClasses find_common_classes(const Stage& stage, const Rule& suppress, Inpu
     std::uint64_t count = 0;
     RecordLane(input, head, first, execution).write_all([&] { return std::make_unique<Digests>(entries, count); });
     entries.finish();
-    return {key, classes_to_keep(entries, std::get<Suppress>(suppress.operation).least,
+    return {key, classes_to_keep(entries, operation_of<Suppress>(suppress)->least,
                                  class_of_nulls(stage, *key, suppress.columns.size(), memory), execution.thread_count(),
                                  memory)};
 }

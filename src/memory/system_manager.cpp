@@ -24,6 +24,17 @@ std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
     return size > SIZE_MAX - (unit - 1) ? 0 : (size + unit - 1) / unit * unit;
 }
 
+// Zeroes whole pages. A buffer for a long record may be much larger than what is written to it, and zeroing the rest
+// would take memory for it. Reading it does not.
+void wipe_pages(std::uint8_t* begin, std::size_t size) noexcept {
+    constexpr std::size_t kFew = std::size_t{1} << 20;
+    if (size <= kFew) return ::explicit_bzero(begin, size);
+    for (std::uint8_t* const end = begin + size; begin != end; begin += small_page()) {
+        const bool is_zero = *begin == 0 && std::memcmp(begin, begin + 1, small_page() - 1) == 0;
+        if (!is_zero) ::explicit_bzero(begin, small_page());
+    }
+}
+
 }  // namespace
 
 SystemManager::SystemManager(Pages pages) noexcept
@@ -101,7 +112,7 @@ int SystemManager::allocate(cleave_memory_space space, std::size_t size, std::si
 
 int SystemManager::release(const cleave_memory& memory, void* /*stream*/) noexcept {
     auto& block = *static_cast<Block*>(memory.handle);
-    if (block.is_secret && block.held > 0) ::explicit_bzero(block.begin, block.held);
+    if (block.is_secret && block.held > 0) wipe_pages(block.begin, block.held);
     const MutexLock lock(mutex_);
     pending_.add(block);
     flush_if_due();

@@ -21,10 +21,13 @@ constexpr std::size_t kReach = std::size_t{4} << 10;
 constexpr std::size_t kPart = std::size_t{1} << 20;
 constexpr std::size_t kReadPart = std::size_t{16} << 10;
 
+// More bytes are not compared with the mapping, because its pages would count as memory of this process.
+constexpr std::size_t kMostMapped = std::size_t{64} << 20;
+
 }  // namespace
 
-bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> bytes) const {
-    if (is_mapped_) {
+bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> bytes, bool is_mapped) const {
+    if (is_mapped) {
         return std::memcmp(input_.bytes().subspan(offset, bytes.size()).data(), bytes.data(), bytes.size()) == 0;
     }
     std::array<std::uint8_t, kReadPart> read;
@@ -40,9 +43,10 @@ bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> byt
 
 void BatchCheck::compare(std::uint64_t offset, std::span<const std::uint8_t> bytes, unsigned threads) const {
     if (!is_needed_ || bytes.empty()) return;
+    const bool is_mapped = is_mapped_ && bytes.size() <= kMostMapped;
     parallel_for((bytes.size() + kPart - 1) / kPart, threads, [&](std::size_t i) {
         const auto part = bytes.subspan(i * kPart, std::min(kPart, bytes.size() - i * kPart));
-        if (!is_same(offset + i * kPart, part)) throw InputChangedError();
+        if (!is_same(offset + i * kPart, part, is_mapped)) throw InputChangedError();
     });
 }
 

@@ -46,7 +46,7 @@ public:
 private:
     friend class BatchTrail;
 
-    bool is_same(std::uint64_t offset, std::span<const std::uint8_t> bytes) const;
+    bool is_same(std::uint64_t offset, std::span<const std::uint8_t> bytes, bool is_mapped) const;
     void meet(std::uint64_t offset, std::span<const std::uint8_t> before);
 
     const Input& input_;

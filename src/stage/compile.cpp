@@ -97,7 +97,7 @@ void lay_out(Stage::Program& program, const KeyPlaces& keys) {
 // Throws RuleError for a constant that the dialect cannot represent.
 void check_constants(const RuleSet& rules, const DialectCodec& codec) {
     for (const Rule& rule : rules.rules) {
-        const auto* fixed = std::get_if<Fixed>(&rule.operation);
+        const auto* fixed = operation_of<Fixed>(rule);
         if (fixed == nullptr || codec.can_carry({fixed->text, fixed->size})) continue;
         throw RuleError("this dialect has neither quotes nor escapes that could carry the text", rule.source.origin,
                         rule.source.text, 0);

@@ -3,6 +3,7 @@
 #include "stage/flatten.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -77,24 +78,29 @@ void set_dialect(const Dialect& dialect, FlatProgram& flat) {
 }
 
 // Whether the operation's results never need quotes or escapes, whatever the value.
-bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
-    if (const auto* fixed = std::get_if<Fixed>(&operation)) return codec.is_always_plain({fixed->text, fixed->size});
-    const bool is_of_alphabet = std::holds_alternative<Hmac>(operation) || std::holds_alternative<Date>(operation) ||
-                                std::holds_alternative<Bucket>(operation) || std::holds_alternative<Round>(operation) ||
-                                std::holds_alternative<Noise>(operation) || std::holds_alternative<Encrypt>(operation);
+bool is_always_plain(const Rule& rule, const DialectCodec& codec) {
+    if (const auto* fixed = operation_of<Fixed>(rule)) return codec.is_always_plain({fixed->text, fixed->size});
+    const bool is_of_alphabet = operation_of<Hmac>(rule) != nullptr || operation_of<Date>(rule) != nullptr ||
+                                operation_of<Bucket>(rule) != nullptr || operation_of<Round>(rule) != nullptr ||
+                                operation_of<Noise>(rule) != nullptr || operation_of<Encrypt>(rule) != nullptr;
     return is_of_alphabet && codec.is_plain_alphabet();
 }
 
 // Whether it makes tokens with the key itself, so that they could be part of a derived key.
-bool makes_tokens(const Operation& operation) {
-    const auto* const email = std::get_if<Email>(&operation);
-    const auto* const hmac = email != nullptr && email->is_hashed ? &email->hmac : std::get_if<Hmac>(&operation);
+bool makes_tokens(const Rule& rule) {
+    const auto* const email = operation_of<Email>(rule);
+    const auto* const hmac = email != nullptr && email->is_hashed ? &email->hmac : operation_of<Hmac>(rule);
     return hmac != nullptr && hmac->version == 1;
 }
 
-bool is_for_cpu(const Operation& operation) {
-    return std::visit(
-        [](const auto& one) { return std::is_base_of_v<CpuOperation, std::remove_cvref_t<decltype(one)>>; }, operation);
+template <class... Each>
+constexpr auto are_for_cpu(std::type_identity<std::variant<Each...>>) {
+    return std::array{std::is_base_of_v<CpuOperation, Each>...};
+}
+
+bool is_for_cpu(const Rule& rule) {
+    constexpr auto kAre = are_for_cpu(std::type_identity<Operation>());
+    return kAre.at(rule.operation_kind);
 }
 
 static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kSuppress) + 1);
@@ -105,18 +111,13 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
     std::vector<FlatText> values;
     for (const Rule& rule : program.rules.rules) {
         FlatRule made{};
-        made.kind = static_cast<FlatKind>(rule.operation.index());
-        made.operation = std::visit(
-            [&](const auto& one) {
-                static_assert(std::is_trivially_copyable_v<std::remove_cvref_t<decltype(one)>>);
-                return tables.add(&one, sizeof one);
-            },
-            rule.operation);
+        made.kind = static_cast<FlatKind>(rule.operation_kind);
+        made.operation = tables.add(rule.operation.data(), rule.operation.size());
         made.first_condition = static_cast<std::uint32_t>(conditions.size());
         made.condition_count = static_cast<std::uint32_t>(rule.conditions.size());
         made.changes_empty = rule.changes_empty ? 1 : 0;
-        made.is_plain = is_always_plain(rule.operation, program.codec) ? 1 : 0;
-        made.makes_tokens = makes_tokens(rule.operation) ? 1 : 0;
+        made.is_plain = is_always_plain(rule, program.codec) ? 1 : 0;
+        made.makes_tokens = makes_tokens(rule) ? 1 : 0;
         rules.push_back(made);
         for (const Condition& condition : rule.conditions) {
             conditions.push_back({static_cast<std::uint32_t>(condition.column), condition.kind,
@@ -169,7 +170,7 @@ std::optional<SecretMemory> flat_for_device(const Stage& stage) {
     const Stage::Program& program = stage.program();
     const bool is_for_device = !program.dialect.escape && program.dialect.quoting == Quoting::kFieldStart &&
                                program.watched.empty() && program.key_count == 0 &&
-                               std::ranges::none_of(program.rules.rules, is_for_cpu, &Rule::operation);
+                               std::ranges::none_of(program.rules.rules, is_for_cpu);
     if (!is_for_device) return std::nullopt;
     FlatProgram flat = program.flat();
     flat.states.count = program.keys != nullptr ? static_cast<std::uint32_t>(program.uses.uses().size()) : 0;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -90,6 +91,7 @@ public:
                 Default{*request_.default_action, {std::string(name_of(*request_.default_action)), "--redact-default"}};
         }
         select();
+        rules_.rules.reserve(request_.rules.size() + 1);  // and the default
         for (const RuleText& text : request_.rules) {
             if (const std::optional<DefaultAction> action = parse_default(text)) {
                 set_default(*action, text);
@@ -127,15 +129,26 @@ private:
         Rule rule;
         rule.source = source;
         rule.columns = finder_.set(syntax.columns, source);
-        rule.operation = make(syntax.operation, rule.columns, source);
+        set(rule, make(syntax.operation, rule.columns, source));
         rule.operation_name = syntax.operation.name;
         rule.changes_empty = syntax.changes_empty;
         for (const ConditionSyntax& condition : syntax.conditions) {
             rule.conditions.push_back({finder_.one(condition.column, source), condition.kind, condition.values});
         }
-        if (std::holds_alternative<Suppress>(rule.operation)) settle_suppress(rule, syntax);
+        if (operation_of<Suppress>(rule) != nullptr) settle_suppress(rule, syntax);
         places_.push_back({syntax.columns.front().place, syntax.condition_place});
         rules_.rules.push_back(std::move(rule));
+    }
+
+    static void set(Rule& rule, const Operation& operation) {
+        rule.operation_kind = operation.index();
+        std::visit(
+            [&](const auto& one) {
+                static_assert(std::is_trivially_copyable_v<std::remove_cvref_t<decltype(one)>>);
+                const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&one);
+                rule.operation.assign(bytes, bytes + sizeof one);
+            },
+            operation);
     }
 
     void settle_suppress(Rule& rule, const RuleSyntax& syntax) {
@@ -187,7 +200,7 @@ private:
             "name of one of the columns";
         for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
             const Rule& rule = rules_.rules[i];
-            if (!std::holds_alternative<Keep>(rule.operation)) fail(reason, rule.source, places_[i].columns);
+            if (operation_of<Keep>(rule) == nullptr) fail(reason, rule.source, places_[i].columns);
         }
         if (default_ && default_->action == DefaultAction::kNull) fail(reason, default_->source, 0);
     }
@@ -260,7 +273,7 @@ private:
             null.name = "null";
             Rule rule;
             rule.source = default_->source;
-            rule.operation = make(null, unnamed, rule.source);
+            set(rule, make(null, unnamed, rule.source));
             rule.operation_name = null.name;
             rule.columns = std::move(unnamed);
             rules_.rules.push_back(std::move(rule));

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cleave/stage.h"
@@ -50,11 +51,21 @@ struct Condition {
 struct Rule {
     RuleText source;
     std::vector<std::size_t> columns;  // in the order of the input
-    Operation operation;
+    // The bytes of the operation, and its index in the variant Operation, which itself would take more than 4 KiB for
+    // each rule.
+    std::vector<std::uint8_t> operation;
+    std::size_t operation_kind = 0;
     std::string operation_name;
     bool changes_empty = false;         // the last argument is `empty=change`
     std::vector<Condition> conditions;  // all must hold
 };
+
+// The operation of the rule, if it is an X; otherwise nullptr.
+template <class X>
+const X* operation_of(const Rule& rule) {
+    constexpr std::size_t kKind = Operation(std::in_place_type<X>).index();
+    return rule.operation_kind == kKind ? reinterpret_cast<const X*>(rule.operation.data()) : nullptr;
+}
 
 struct RuleSet {
     std::size_t column_count = 0;       // of the input

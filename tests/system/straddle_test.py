@@ -325,6 +325,27 @@ def long_rules(bench):
             bench.run(*words, data=data, code=2, says="too long for a rules file")
 
 
+def memory(bench):
+    """A long record takes its size three times, and many rules little."""
+    script = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
+              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)")
+
+    def expect(most, name, data, *words):
+        with open(bench.at(name), "wb") as file:
+            file.write(data)
+        words = [sys.executable, "-c", script, bench.program, "cat", "-q", "--header", "repeat", *words, bench.at(name)]
+        peak = int(subprocess.run(words, cwd=bench.folder, capture_output=True, timeout=120, check=True).stdout)
+        need(peak < most, "%s: %d bytes, not less than %d" % (name, peak, most))
+
+    size = 80 << 20
+    expect(3 * size, "long.csv", b"id,text\n1," + b"x" * size + b"\n", "--max-record", "1G", "--redact", "text: mask")
+    names = [b"c%d" % i for i in range(50_000)]
+    with open(bench.at("rules"), "wb") as file:
+        file.write(b"".join(b"%s: mask\n" % name for name in names))
+    expect(120 << 20, "wide.csv", b",".join(names) + b"\n" + b",".join(names) + b"\n", "--rules", "rules")
+    os.remove(bench.at("long.csv"))
+
+
 def long_lists(bench):
     """A list of the maximum length, for pick, and one that is too long."""
     words = ["cat", "-q", "--header", "drop", "--key", "k=file:key", "--redact", "text: pick(k, list)", "-"]
@@ -481,6 +502,7 @@ LARGER = {
     "large": {"records_by_value.cpp kSmallestWindow"}, "read_ahead_test": {"page_cache_linux.cpp kWorthLooking"},
     "request_queue_test": {"request_queue.h kMostBytes"}, "signed_report": {"signed_report.h kMaxSignedReport"},
     "store_output_test": {"store_output.h kCopySize"}, "straddle, long_lists": {"rule_files.cpp kMaxSize"},
+    "straddle, memory": {"batch_check.cpp kMostMapped"},
     "": {"copy_linux.cpp kCopySize", "pool_manager.h kDefaultRegionSize", "xz_decoder.cpp kMemoryOfThread"}}
 
 
@@ -496,9 +518,9 @@ def larger_constants(_):
     need(not wrong, "without a test, or not in the sources: %s" % ", ".join(wrong))
 
 
-CHECKS = [larger_constants, by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip, printed,
-          offsets, checked, indexed, by_ranges, many_ranges, redacted, long_rules, long_lists, by_value, parts, together,
-          long_runs, resumed, joined, long_header, faults]
+CHECKS = [larger_constants, by_number, by_size, by_count, compressed, filtered, decompressed, by_chunks_of_gzip,
+          printed, offsets, checked, indexed, by_ranges, many_ranges, redacted, long_rules, memory, long_lists,
+          by_value, parts, together, long_runs, resumed, joined, long_header, faults]
 
 
 def main():

@@ -571,9 +571,9 @@ bool is_mapped(void* page) {
 
 class SystemManagerTest : public testing::Test {
 protected:
-    cleave_memory allocate(std::size_t size) {
+    cleave_memory allocate(std::size_t size, std::uint32_t flags = 0) {
         cleave_memory memory{};
-        EXPECT_EQ(manager_.allocate(CLEAVE_MEMORY_HOST, size, 0, 0, nullptr, memory), 0);
+        EXPECT_EQ(manager_.allocate(CLEAVE_MEMORY_HOST, size, 0, flags, nullptr, memory), 0);
         return memory;
     }
     void release(const cleave_memory& memory) { EXPECT_EQ(manager_.release(memory, nullptr), 0); }
@@ -604,6 +604,26 @@ TEST_F(SystemManagerTest, GivesNothingBackBetweenBeginAndEnd) {
     for (const cleave_memory& memory : held) EXPECT_TRUE(is_mapped(memory.pointer));
     EXPECT_EQ(manager_.defer_cleanup_end(), 0);
     for (const cleave_memory& memory : held) EXPECT_FALSE(is_mapped(memory.pointer));
+}
+
+TEST_F(SystemManagerTest, WipesWhatWasUsedOfALargeSecretAndTakesNoMemoryForTheRest) {
+    constexpr std::size_t kMiB = std::size_t{1} << 20;
+    const cleave_memory memory = allocate(64 * kMiB, CLEAVE_MEMORY_SECRET);
+    auto* const bytes = static_cast<std::uint8_t*>(memory.pointer);
+    const std::array<std::size_t, 6> used = {0, 4 * kMiB - 1, 4 * kMiB, 40 * kMiB + 5, 50 * kMiB, 64 * kMiB - 1};
+    for (const std::size_t at : used) bytes[at] = 1;
+    const auto resident = [] {
+        std::size_t mapped = 0;
+        std::size_t pages = 0;
+        std::ifstream("/proc/self/statm") >> mapped >> pages;
+        return pages * kPage;
+    };
+    const std::size_t before = resident();
+    EXPECT_EQ(manager_.defer_cleanup_begin(), 0);
+    release(memory);
+    for (const std::size_t at : used) EXPECT_EQ(bytes[at], 0) << at;
+    EXPECT_LT(resident(), before + 16 * kMiB);
+    EXPECT_EQ(manager_.defer_cleanup_end(), 0);
 }
 
 #ifndef CLEAVE_SANITIZED

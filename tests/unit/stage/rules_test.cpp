@@ -1,8 +1,6 @@
 // The rule language: what each production means, and the reason and position of each refusal.
 #include <gtest/gtest.h>
 
-#include <variant>
-
 #include "rules.h"
 #include "stage/key_names.h"
 #include "stage/rule_parser.h"
@@ -190,7 +188,7 @@ TEST(Rules, MakeEachOperation) {
                         "b: email(local=hmac(other))", "b: date(month)", "b: bucket(0.5)"}));
     std::vector<std::size_t> kinds;
     kinds.reserve(rules.rules.size());
-    for (const Rule& rule : rules.rules) kinds.push_back(rule.operation.index());
+    for (const Rule& rule : rules.rules) kinds.push_back(rule.operation_kind);
     EXPECT_EQ(kinds, std::vector<std::size_t>({0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9}));
     EXPECT_EQ(rules.rules[6].operation_name, "short-name");
     EXPECT_EQ(rules.rules[3].source.text, "a: hmac(pii, bytes=32, trim)");
@@ -319,7 +317,7 @@ TEST(Default, CanBeNull) {
     ASSERT_EQ(rules.rules.size(), 2U);
     EXPECT_EQ(rules.rules[1].columns, Columns({0, 3}));
     EXPECT_EQ(rules.rules[1].operation_name, "null");
-    EXPECT_TRUE(std::holds_alternative<Null>(rules.rules[1].operation));
+    EXPECT_NE(operation_of<Null>(rules.rules[1]), nullptr);
     EXPECT_EQ(rules.rules[1].source.origin, "--redact-default");
     EXPECT_EQ(rules.rules[1].source.text, "null");
     EXPECT_EQ(rules.of_column[0], Columns({1}));
