@@ -207,7 +207,7 @@ def interrupted(bench):
                                         "--forbid=x=re2:a[ac]{0,1000}b"], cwd=site.work, stderr=subprocess.DEVNULL)
             time.sleep(2)
             process.send_signal(signal.SIGINT)
-            check(process.wait(timeout=10) == -signal.SIGINT, "it ends by the signal")
+            check(process.wait(timeout=30) == -signal.SIGINT, "it ends by the signal")
             check(os.listdir(site.work) == ["in.csv"], "nothing is left: %s" % os.listdir(site.work))
 
 
