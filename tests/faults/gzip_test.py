@@ -6,6 +6,7 @@ the index of a gzip file.
 """
 import bz2
 import contextlib
+import functools
 import gzip
 import lzma
 import os
@@ -24,8 +25,14 @@ from nth_call_test import Subject, fail_all, small_job
 FORMATS = {"gz": lambda data: gzip.compress(data, 1), "bz2": bz2.compress, "xz": lambda data: lzma.compress(data, preset=0)}
 # The text between two places from which a gzip file can be read is 2 MiB, because it shrinks to less than two fifths.
 DATA = make_input(5 << 20, seed=4)
+
 ENDS = record_ends(DATA)
 GZIP = FORMATS["gz"](DATA)
+
+
+@functools.lru_cache(maxsize=3)
+def encoded(name, data):
+    return FORMATS[name](data)
 
 
 class Compressed(Place):
@@ -33,7 +40,7 @@ class Compressed(Place):
 
     def __init__(self, bench, job, name, data=None):
         super().__init__(bench, job)
-        self.input = write(os.path.join(self.root, "in.csv." + name), data or FORMATS[name](job.data))
+        self.input = write(os.path.join(self.root, "in.csv." + name), data or encoded(name, job.data))
 
 
 def changing(bench, name, change, threads):

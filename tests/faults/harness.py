@@ -53,8 +53,12 @@ def write(path, data):
 def record_ends(data, delimiter=ord(","), quote=ord('"'), terminator=ord("\n")):
     """The offset just past each record. A quote opens only as the first byte of a field."""
     START, PLAIN, QUOTED, AFTER_QUOTE = range(4)
-    state, ends = START, []
-    for at, byte in enumerate(data):
+    state, ends, after = START, [], 0
+    for found in re.finditer(b"[%s]" % re.escape(bytes([delimiter, quote, terminator])), data):   # others are data
+        at, byte = found.start(), found[0][0]
+        if at > after and state != QUOTED:
+            state = PLAIN
+        after = at + 1
         if state == QUOTED:
             state = AFTER_QUOTE if byte == quote else QUOTED
         elif byte == terminator:
@@ -62,10 +66,8 @@ def record_ends(data, delimiter=ord(","), quote=ord('"'), terminator=ord("\n")):
             state = START
         elif byte == delimiter:
             state = START
-        elif byte == quote and state in (START, AFTER_QUOTE):
+        elif state in (START, AFTER_QUOTE):
             state = QUOTED
-        else:
-            state = PLAIN
     if not ends or ends[-1] != len(data):
         ends.append(len(data))
     return ends

@@ -1,5 +1,6 @@
 """What `cleave split --by` must write, according to a plain reading of the rules."""
 import copy
+import functools
 import os
 import sys
 
@@ -39,6 +40,11 @@ class Body:
 
     def __init__(self, header, records, keys, columns):
         self.header, self.records, self.keys, self.columns = header, records, keys, columns
+
+
+@functools.lru_cache(maxsize=8)
+def read(data, dialect, is_anywhere):
+    return Reader(data, dialect, is_anywhere).read()
 
 
 def needs_spool(case):
@@ -93,7 +99,7 @@ class Expected:
         return Body(header, records, keys, column_names(case, columns, result.bound.order, places))
 
     def read_loosely(self, case):
-        reader = Reader(case.data, case.dialect, case.is_anywhere).read()
+        reader = read(case.data, case.dialect, case.is_anywhere)
         before, header = split_header(reader.records, case.header_mode != "none")
         if case.total is not None:
             raise Refused(2, *({3} if reader.is_open and not case.allows_open_quote else ()))
@@ -219,8 +225,9 @@ def cut(case, body):
         raise Refused(2)
     if case.buckets or case.parts:
         found = [[] for _ in range(case.buckets or len(case.parts))]
+        ends = names.ends_of([weight for _, weight in case.parts]) if case.parts else None
         for number, (key, record) in enumerate(zip(body.keys, body.records), 1):
-            found[fixed_piece(case, key, number)].append(record)
+            found[fixed_piece(case, key, number, ends)].append(record)
         return [Piece(case.parts[at][0] if case.parts else b"", None, at + 1, len(records),
                       headed(body.header, mode, at == 0) + b"".join(records)) for at, records in enumerate(found)]
     if len(groups) > (DEFAULT_MAX_KEYS if case.max_keys is None else case.max_keys):
@@ -238,12 +245,12 @@ def cut(case, body):
     return sorted(result, key=lambda piece: piece.first)
 
 
-def fixed_piece(case, key, number):
-    """The bucket or part, from 0, of record `number`, from 1."""
+def fixed_piece(case, key, number, ends):
+    """The bucket or part, from 0, of record `number`, from 1. `ends`: those of the parts."""
     if case.buckets:
         return names.hash_of(key, case.hash_seed) % case.buckets
     hash_ = names.hash_of_number(number, case.hash_seed) if case.is_draw else names.hash_of(key, case.hash_seed)
-    return names.part_of(hash_, names.ends_of([weight for _, weight in case.parts]))
+    return names.part_of(hash_, ends)
 
 
 def headed(header, mode, is_first):

@@ -4,7 +4,7 @@ The states are those in doc/internals/design.md, "What a record is". Shares no c
 """
 from collections import namedtuple
 
-from fields import BOM, CR, LF
+from fields import BOM, CR, LF, next_special
 
 # start, end: offsets, including the terminator. values: without quotes and escapes. is_empty: whether there is only a
 # terminator. is_blank: whether there are only CR and LF.
@@ -41,6 +41,14 @@ class Reader:
         data, dialect = self.data, self.dialect
         is_return = False   # whether the preceding byte is a CR that counts as plain data
         while at < len(data):
+            plain, at = at, next_special(data, at, dialect)
+            if at > plain:
+                is_return = False
+                self.value += data[plain:at]
+                if self.state != QUOTED:
+                    self.state = PLAIN
+                if at == len(data):
+                    break
             byte = data[at]
             if self.state != QUOTED:
                 size = self.terminator_size(at)

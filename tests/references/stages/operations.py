@@ -22,6 +22,8 @@ def mac(key, message):
 
 def characters(value):
     """The UTF-8 characters of a value (Unicode standard, table 3-7). Each invalid byte is a separate character."""
+    if value.isascii():
+        return [value[at:at + 1] for at in range(len(value))]
     found, at = [], 0
     while at < len(value):
         size = 1

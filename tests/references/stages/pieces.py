@@ -13,16 +13,16 @@ def written_pieces(header, records, mode, count=None, size=None):
         raise HeaderTooLarge()
     if not records:
         return [header] if header else []
-    pieces, current, held = [], header, 0
+    pieces, current, held = [], bytearray(header), 0
     for record in records:
         is_full = count is not None and held == count
         is_too_large = size is not None and held > 0 and len(current) + len(record) > size
         if is_full or is_too_large:
-            pieces.append(current)
-            current, held = (header if mode == "repeat" else b""), 0
+            pieces.append(bytes(current))
+            current, held = bytearray(header if mode == "repeat" else b""), 0
         current += record
         held += 1
-    pieces.append(current)
+    pieces.append(bytes(current))
     return pieces
 
 
