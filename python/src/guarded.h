@@ -28,8 +28,9 @@ public:
     // Call it once, when the module is loaded. No other thread is in one of the functions above at a fork, so the child
     // process never waits for one that it does not have.
     static void stay_usable_after_forks() {
-        const auto unlock = [] { shared().mutex.unlock(); };
-        ::pthread_atfork([] { shared().mutex.lock(); }, unlock, unlock);
+        // With libc++, Clang would demand that a function that locks a std::mutex unlocks it, too.
+        const auto unlock = [] { ::pthread_mutex_unlock(shared().mutex.native_handle()); };
+        ::pthread_atfork([] { ::pthread_mutex_lock(shared().mutex.native_handle()); }, unlock, unlock);
     }
 
 private:

@@ -7,8 +7,8 @@ namespace cleave {
 std::uint64_t LineCounter::line_of(std::uint64_t offset) {
     if (offset < offset_) offset_ = ends_ = 0;
     while (offset_ < offset) {
-        constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
-        const auto size = static_cast<std::size_t>(std::min(offset - offset_, kPartSize));
+        constexpr std::uint64_t kMostCounted = std::uint64_t{1} << 20;
+        const auto size = static_cast<std::size_t>(std::min(offset - offset_, kMostCounted));
         // Includes the byte that follows, if there is one.
         const auto has_next = static_cast<std::size_t>(offset_ + size < blob_.size());
         const auto bytes = blob_.lend(offset_, size + has_next, buffer_);
