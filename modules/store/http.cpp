@@ -1,6 +1,5 @@
 #include "http.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <csignal>
 
@@ -18,6 +17,7 @@
 #include <tuple>
 
 #include "failure.h"
+#include "libcurl.h"
 
 namespace cleave::store {
 namespace {
@@ -61,7 +61,7 @@ private:
 };
 
 struct Freed {
-    void operator()(curl_slist* list) const noexcept { ::curl_slist_free_all(list); }
+    void operator()(curl_slist* list) const noexcept { libcurl().slist_free_all(list); }
 };
 using HeaderList = std::unique_ptr<curl_slist, Freed>;
 
@@ -173,14 +173,14 @@ int watch(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 }
 
 void set(CURL* handle, CURLoption option, auto value) {
-    if (::curl_easy_setopt(handle, option, value) != CURLE_OK) {
+    if (libcurl().easy_setopt(handle, option, value) != CURLE_OK) {
         throw Failure(CLEAVE_STORE_FAILED, "libcurl lacks an option");
     }
 }
 
 // A request must not go out without one of its headers.
 void add_header(HeaderList& headers, const char* line) {
-    curl_slist* const longer = ::curl_slist_append(headers.get(), line);
+    curl_slist* const longer = libcurl().slist_append(headers.get(), line);
     if (longer == nullptr) throw std::bad_alloc();
     std::ignore = headers.release();
     headers.reset(longer);
@@ -217,8 +217,10 @@ void set_request(CURL* curl, Transfer& transfer) {
     std::string url = exchange.scheme + "://" + request.host + request.path;
     if (!query.empty()) url.append("?").append(query);
     set(curl, CURLOPT_URL, url.c_str());
-    set(curl, CURLOPT_PROTOCOLS_STR, exchange.scheme.c_str());
-    set(curl, CURLOPT_REDIR_PROTOCOLS_STR, exchange.scheme.c_str());
+    // The options that take names instead are newer than the libcurl of Ubuntu 22.04 and of RHEL 9.
+    const Number protocol = exchange.scheme == "https" ? CURLPROTO_HTTPS : CURLPROTO_HTTP;
+    set(curl, CURLOPT_PROTOCOLS, protocol);
+    set(curl, CURLOPT_REDIR_PROTOCOLS, protocol);
     set(curl, CURLOPT_FOLLOWLOCATION, exchange.follows ? 1L : 0L);
     set(curl, CURLOPT_HEADERFUNCTION, take_header);
     set(curl, CURLOPT_HEADERDATA, static_cast<void*>(&transfer));
@@ -260,25 +262,25 @@ bool is_unsent(CURLcode code) {
 }  // namespace
 
 struct Http::Handle {
-    Handle() : curl(::curl_easy_init()) {
+    Handle() : curl(libcurl().easy_init()) {
         if (curl == nullptr) throw std::bad_alloc();
     }
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
-    ~Handle() { ::curl_easy_cleanup(curl); }
+    ~Handle() { libcurl().easy_cleanup(curl); }
 
     CURL* curl;
 };
 
 Http::Http(std::string certificates) : certificates_(std::move(certificates)) {
-    if (::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (libcurl().global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         throw Failure(CLEAVE_STORE_FAILED, "libcurl does not start");
     }
 }
 
 Http::~Http() {
     idle_.clear();
-    ::curl_global_cleanup();
+    libcurl().global_cleanup();
 }
 
 std::unique_ptr<Http::Handle> Http::take() {
@@ -294,7 +296,7 @@ std::unique_ptr<Http::Handle> Http::take() {
 }
 
 void Http::give_back(std::unique_ptr<Handle> handle) {
-    ::curl_easy_reset(handle->curl);  // keeps its connections
+    libcurl().easy_reset(handle->curl);  // keeps its connections
     const std::scoped_lock lock(mutex_);
     idle_.push_back(std::move(handle));
 }
@@ -311,12 +313,12 @@ Response Http::send(const Exchange& exchange, cleave_store_call& call) {
     set_limits(curl);
 
     const PipeSignalBlocked blocked;
-    const CURLcode code = ::curl_easy_perform(curl);
+    const CURLcode code = libcurl().easy_perform(curl);
     if (code == CURLE_OK) give_back(std::move(handle));  // otherwise its connection is in an unknown state
     if (transfer.error) std::rethrow_exception(transfer.error);
     if (code != CURLE_OK) {
         // Never what CURLOPT_ERRORBUFFER gets, which may contain the URL with its query.
-        const std::string message = ::curl_easy_strerror(code);
+        const std::string message = libcurl().easy_strerror(code);
         if (is_final(code)) throw Failure(CLEAVE_STORE_FAILED, message);
         throw Transient(message, 0, !is_unsent(code));
     }

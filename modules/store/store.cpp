@@ -1,6 +1,5 @@
 #include "store.h"
 
-#include <curl/curl.h>
 #include <netdb.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "answers.h"
 #include "failure.h"
+#include "libcurl.h"
 #include "place.h"
 
 namespace cleave::store {
@@ -168,7 +168,7 @@ void Store::refuse(const Response& response) {
         if (std::exchange(region_, named) != named) throw Transient(status, 0, false);
     }
     if (code == "RequestTimeTooSkewed") {
-        const std::time_t there = ::curl_getdate(header(response, "date").c_str(), nullptr);
+        const std::time_t there = libcurl().getdate(header(response, "date").c_str(), nullptr);
         const std::int64_t skew = there - std::time(nullptr);
         if (there > 0 && std::abs(skew_s_.exchange(skew) - skew) > 60) throw Transient(status, 0, false);
         throw Failure(CLEAVE_STORE_DENIED, "this machine's clock differs too much from the server's");

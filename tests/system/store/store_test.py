@@ -8,6 +8,7 @@ where it looks for it; no other user may be able to write there. Nothing of the 
 """
 import argparse
 import contextlib
+import ctypes
 import datetime
 import gzip
 import os
@@ -113,6 +114,26 @@ def without_module(bench):
             check(found[0] == 2 and found[1] == b"" and server.requests == [] and found[2].startswith(
                 "cleave: URLs need the module cleave_store.so, which is not installed, see doc/guide/stores.md; looked for "),
                 "%s: %s" % (words, found))
+
+
+def without_libcurl(bench):
+    """Without libcurl, an error that says what to install; Debian's variant with GnuTLS will do"""
+    with bench.folder() as folder, Server({"bucket/a.csv": b"a\n1\n"}, KEY, SECRET) as server:
+        for name, wanted in (("libcurl.so.4", (0, b"1\n", "")), ("libcurl-gnutls.so.4", (1, b"", (
+                "cleave: s3://bucket/a.csv: libcurl.so.4 cannot be loaded: install the package libcurl4 of Debian or "
+                "Ubuntu, or libcurl of Fedora\n")))):
+            with open(os.path.join(folder, name), "wb"):
+                pass   # a library that cannot be loaded stands before the system's
+            if wanted[0] == 1 or has_gnutls_variant():
+                found = bench.run(server, "count", "s3://bucket/a.csv", LD_LIBRARY_PATH=folder)
+                check(found == wanted, "%s: %s" % (name, found))
+
+
+def has_gnutls_variant():
+    try:
+        return bool(ctypes.CDLL("libcurl-gnutls.so.4"))
+    except OSError:
+        return False
 
 
 JOBS = (("count",), ("count", "-H"), ("check",), ("offsets", "-n", "4"), ("offsets", "-l", "1000"), ("cat",),
@@ -366,8 +387,8 @@ def encryption(bench):
         check(found[0] == 1 and found[1] == b"" and "certificate" in found[2], "one that is not: %s" % (found,))
 
 
-CHECKS = (without_module, same_as_files, many_parts, passing_faults, lasting_faults, endless, replaced, ranges, credentials, urls,
-          redirections, encryption)
+CHECKS = (without_module, without_libcurl, same_as_files, many_parts, passing_faults, lasting_faults, endless, replaced,
+          ranges, credentials, urls, redirections, encryption)
 
 
 def judge(one, bench):
