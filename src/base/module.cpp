@@ -46,9 +46,10 @@ void* load(const std::string& path) {
 ModuleFunction find_module(const ModuleKind& kind, const std::vector<std::string>& paths) {
     const std::string need = std::string(kind.need) + " the module " + kind.file;
     if (!kCanLoad) {
-        throw ArgumentError(need +
-                            ", and a static cleave cannot load modules; install a cleave from a package of Debian or "
-                            "Python, or from source");
+        throw ArgumentError(
+            need +
+            ", and a static cleave cannot load modules; install one for glibc, from a package of Debian or "
+            "Python, or from source");
     }
     const std::string path = first_existing(paths);
     if (path.empty()) {

@@ -55,7 +55,11 @@ std::string own_folder() {
 std::vector<std::string> module_paths(const std::string& name) {
     std::vector<std::string> paths;
     const std::string folder = own_folder();
-    if (!folder.empty()) paths.push_back(folder + "../lib/cleave/" + name);
+    if (!folder.empty()) {
+        for (const char* const place : {"../lib/cleave/", "../libexec/cleave/", "../../../../libexec/cleave/"}) {
+            paths.push_back(std::string(folder).append(place).append(name));
+        }
+    }
     constexpr std::string_view kConfigured = CLEAVE_MODULE_FOLDER;
     if (kConfigured.starts_with('/')) paths.push_back(std::string(kConfigured).append("/").append(name));
     return paths;

@@ -21,7 +21,7 @@ ModuleKind module_kind() {
             .version = CLEAVE_STORE_VERSION,
             .size = sizeof(cleave_store_module),
             .need = "URLs need",
-            .page = "doc/guide/stores.md"};
+            .page = "doc/guide/stores.md, or pip install cleave-csv"};
 }
 
 const cleave_store_module& open_module(const std::vector<std::string>& paths) {

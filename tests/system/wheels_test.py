@@ -108,6 +108,8 @@ def use(place, wheels):
     check(place.run(command, "count", data) == "%d\n" % records, "the command counts")
     check((place.folder / "site/share/man/man5/cleave-formats.5").is_file(), "the manual pages are beside the command")
     name = next((place.folder / "site").glob("cleave_csv-*.dist-info/WHEEL")).read_text().split("Tag: ")[1].strip()
+    has_store = (place.folder / "site/libexec/cleave/cleave_store.so").is_file()
+    check(has_store == ("musl" not in name), "the module for object stores is there, except with musl")
     check("Successfully installed" in said, "pip says so: " + said)
     return "%s: Python %s" % (name, lines[4])
 

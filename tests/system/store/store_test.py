@@ -112,7 +112,8 @@ def without_module(bench):
         for words in (("count",), ("split", "-n", "2"), ("cat",), ("check",)):
             found = bench.run(server, *words, "s3://bucket/a.csv")
             check(found[0] == 2 and found[1] == b"" and server.requests == [] and found[2].startswith(
-                "cleave: URLs need the module cleave_store.so, which is not installed, see doc/guide/stores.md; looked for "),
+                "cleave: URLs need the module cleave_store.so, which is not installed, see doc/guide/stores.md, or pip "
+                "install cleave-csv; looked for "),
                 "%s: %s" % (words, found))
 
 

@@ -113,9 +113,11 @@ TEST(Pattern, HasANameOfItsOwn) {
 
 TEST(Pattern, ItsModuleIsLookedForBesideTheProgram) {
     const std::vector<std::string> paths = module_paths("cleave_re2.so");
-    ASSERT_EQ(paths.size(), 2);
+    ASSERT_EQ(paths.size(), 4);
     EXPECT_TRUE(paths[0].starts_with('/') && paths[0].ends_with("/../lib/cleave/cleave_re2.so")) << paths[0];
-    EXPECT_TRUE(paths[1].starts_with('/') && paths[1].ends_with("/cleave/cleave_re2.so")) << paths[1];
+    EXPECT_TRUE(paths[1].ends_with("/../libexec/cleave/cleave_re2.so")) << paths[1];
+    EXPECT_TRUE(paths[2].ends_with("/../../../../libexec/cleave/cleave_re2.so")) << paths[2];
+    EXPECT_TRUE(paths[3].starts_with('/') && paths[3].ends_with("/cleave/cleave_re2.so")) << paths[3];
     EXPECT_EQ(first_existing({"/no/such/a", "/", "/proc"}), "/");
     EXPECT_EQ(first_existing({"/no/such/a"}), "");
 }
