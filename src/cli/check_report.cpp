@@ -47,7 +47,7 @@ public:
 
 private:
     void line(const char* name, const std::string& text) const { out_.print("  {:<12} {}\n", name, text); }
-    // What there is none of comes last, in one line.
+    // Problems that were not found share the last row.
     void line_if_any(const char* name, const std::string& text) {
         text == kNone ? none_.push_back(name) : line(name, text);
     }
