@@ -208,7 +208,8 @@ def interrupted(bench):
     """With RE2: a signal ends a search of minutes, and nothing is left"""
     need_module(bench)
     with bench.site(bench.module) as site:
-        site.write("in.csv", "id,note\n1,%s\n" % "".join(random.Random(1).choices("ac", k=3000000)))
+        note = "".join(random.Random(1).choices("ac", k=10_000_000))   # searched for minutes
+        site.write("in.csv", "id,note\n1,%s\n" % note)
         for words in (["-l", "1"], ["--by", "id"]):
             process = subprocess.Popen([site.cleave, "split", "--header", "repeat", *words, "in.csv",
                                         "--forbid=x=re2:a[ac]{0,1000}b"], cwd=site.work, stderr=subprocess.DEVNULL)
