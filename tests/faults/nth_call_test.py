@@ -4,8 +4,8 @@
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
 Each failure has the next of a call's errors. With --rounds N there are N times as many pieces, and so more calls, and
-each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only. If
-a call is made but never fails, the check fails. The table at the end says how often each call failed, and how the runs
+each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only; with
+--rounds 1 only the first and then every third call fails. If a call is made but never fails, the check fails. The table at the end says how often each call failed, and how the runs
 ended: whole, clean, in the loader (clean, and before main), or with remnants where removing them failed ("rest").
 """
 import collections
@@ -217,10 +217,10 @@ def calls_made(subject):
 
 def fail_each(bench, subject, call, errors, outcomes, failures):
     """Makes the call fail for every n, with these errors in turn. Returns how many times it failed."""
-    place, failed, tries = subject.new_place(), 0, 0
+    place, failed, tries, nth = subject.new_place(), 0, 0, 1
     traced = ["fcntl", *WAITING_CALLS] if call in WAITING_CALLS else ["fcntl", call]
+    step = 3 if bench.sanitized and bench.scale == 1 else 1
     while True:
-        nth = failed + 1
         inject = "inject=%s:error=%s:when=%d" % (call, errors[failed % len(errors)], nth)
         before = subject.prepare(place)
         try:
@@ -231,15 +231,16 @@ def fail_each(bench, subject, call, errors, outcomes, failures):
                 if failed > 0 or tries == FIRST_TRIES:
                     break
                 continue
-            failed += 1
             in_leak_check = bench.sanitized and "LeakSanitizer has encountered a fatal error" in run.message
-            outcomes[call]["loader" if in_leak_check else subject.judge(call, place, before, run)] += 1
+            outcome = "loader" if in_leak_check else subject.judge(call, place, before, run)
         except Failure as failure:
-            failed = nth
-            outcomes[call]["FAIL"] += 1
+            outcome = "FAIL"
             failures.append("-e %s: %s" % (inject, failure))
             if len(failures) > 3 * MOST_REPORTED or nth > 2000:
                 break
+        outcomes[call][outcome] += 1
+        failed += 1
+        nth += step
     place.remove()
     return failed
 

@@ -55,6 +55,7 @@ PARTS = {
         tests/faults/output_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/signals_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/nth_call_test.py --cleave {release} --rounds 15 --seed {seed}
+        tests/faults/nth_call_test.py --cleave {asan} --rounds 2 --seed {seed}
         tests/faults/gzip_test.py --cleave {release} --rounds 10 --seed {seed}
         tests/faults/index_test.py --cleave {release} --rounds 10 --seed {seed}
         tests/faults/secrets_test.py --cleave {release} --rounds 10 --seed {seed}

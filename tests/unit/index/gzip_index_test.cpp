@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <thread>
@@ -85,11 +85,6 @@ std::string some_records(Random& random, std::size_t size) {
         }
     }
     return text;
-}
-
-std::string slurp(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class GzipIndexTest : public testing::Test {
@@ -205,21 +200,22 @@ TEST_F(GzipIndexTest, IsRightForEveryKindOfFile) {
     const std::string text = some_records(random, 14'000'000);
     const std::string_view half = std::string_view(text).substr(0, text.size() / 2);
     const std::string rest = text.substr(half.size());
-    const std::array<std::string, 7> files = {
-        gzip(text),
-        gzip(text, 1),
-        gzip(text, 0),
-        gzip(text, 6, 50'000),
-        bgzf_file(text),
-        gzip(half) + gzip("") + gzip(rest, 9) + std::string(5000, '\0'),
-        bgzf_file(half) + gzip(rest),
+    const std::array<std::function<std::string()>, 7> makers = {
+        [&] { return gzip(text); },
+        [&] { return bgzf_file(text); },
+        [&] { return gzip(text, 1); },
+        [&] { return gzip(half) + gzip("") + gzip(rest, 9) + std::string(5000, '\0'); },
+        [&] { return gzip(text, 0); },
+        [&] { return bgzf_file(half) + gzip(rest); },
+        [&] { return gzip(text, 6, 50'000); },
     };
-    for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t i = 0; i < makers.size(); i += stride(1, 5)) {
         SCOPED_TRACE(i);
-        make(files[i]);
+        const std::string file = makers[i]();
+        make(file);
         ASSERT_EQ(fault(), "");
         const std::string bytes = slurp(index());
-        expect_index(IndexView(bytes_of(bytes)), files[i], text);
+        expect_index(IndexView(bytes_of(bytes)), file, text);
         EXPECT_GE(IndexView(bytes_of(bytes)).checkpoint_count(), 3U);
         EXPECT_LE(bytes.size(), text.size() / 100);
         for (const unsigned threads : {2U, 5U, 16U}) {

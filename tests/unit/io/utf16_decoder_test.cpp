@@ -66,7 +66,8 @@ constexpr Encoding kBoth[] = {Encoding::kUtf16Le, Encoding::kUtf16Be};
 TEST(Utf16Decoder, EveryCharacterBecomesThatOfUtf8) {
     std::u16string text;
     std::string wanted;
-    for (char32_t character = 0; character <= 0x10FFFF; ++character) {
+    const auto step = static_cast<char32_t>(stride(1, 11));
+    for (char32_t character = 0; character <= 0x10FFFF; character += step) {
         if (character >= 0xD800 && character < 0xE000) continue;
         if (character < 0x10000) {
             text += static_cast<char16_t>(character);

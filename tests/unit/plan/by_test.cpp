@@ -209,12 +209,13 @@ TEST(By, ManyKeysAndLargeRecords) {
         text += std::to_string(random.below(50'000)) + "\n";
     }
     Dialect dialect;
+    const KeyedRecords all = read_records(text, dialect, {1}, Policy{}.header);
     for (const unsigned threads : {1U, 2U, 5U}) {
+        if (kSanitized && threads == 1) continue;
         Policy policy = policy_by({1});
         policy.by->columns.text = "key";
         policy.by->max_values = 60'000;
         if (threads == 2) policy.records = 3;
-        const KeyedRecords all = read_records(text, dialect, {1}, policy.header);
         PlanByValue plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
         const auto expected = expected_pieces(text, all, policy);
         ASSERT_FALSE(plan.can_scatter());

@@ -49,7 +49,7 @@ std::uint64_t first_seed() {
 
 unsigned percent_of_rounds() {
     static const char* const kWanted = std::getenv("CLEAVE_TEST_ROUNDS");  // NOLINT(concurrency-mt-unsafe): likewise
-    static const std::uint64_t kPercent = kWanted == nullptr ? (kSanitized ? 10 : 25) : std::stoull(kWanted);
+    static const std::uint64_t kPercent = kWanted == nullptr ? (kSanitized ? 5 : 25) : std::stoull(kWanted);
     return static_cast<unsigned>(kPercent);
 }
 

@@ -23,7 +23,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// How many of a random test's `count` rounds to run: a quarter of them, or a tenth in sanitised builds, unless
+// How many of a random test's `count` rounds to run: a quarter of them, or a twentieth in sanitised builds, unless
 // CLEAVE_TEST_ROUNDS says otherwise; at least one.
 unsigned rounds(unsigned count);
 

@@ -4,10 +4,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace cleave::test {
+
+std::string slurp(const std::string& path) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(path, std::ios::binary).rdbuf();
+    return std::move(bytes).str();
+}
 
 TemporaryDirectory::TemporaryDirectory() : root_(std::filesystem::temp_directory_path() / "cleave-test-XXXXXX") {
     if (::mkdtemp(root_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), root_);
@@ -35,8 +42,7 @@ std::map<std::string, std::string> TemporaryDirectory::files() const {
             files[name + "/"];
             continue;
         }
-        std::ifstream file(entry.path(), std::ios::binary);
-        files[name] = {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+        files[name] = slurp(entry.path());
     }
     return files;
 }

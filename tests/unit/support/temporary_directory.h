@@ -7,6 +7,9 @@
 
 namespace cleave::test {
 
+// All bytes of the file; none if it cannot be read.
+std::string slurp(const std::string& path);
+
 class TemporaryDirectory {
 public:
     // Throws std::system_error.
