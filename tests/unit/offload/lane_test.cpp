@@ -456,7 +456,7 @@ TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpuWhereTheDeviceFailsToo) {
                 failing_call_ = 0;
                 EXPECT_TRUE(cat(source, text, good_prospect()).has_same_end(wanted));
                 const std::uint64_t calls = device_->calls();
-                for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 499 : 31) {
+                for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 499 : 61) {
                     const Outcome made = cat(source, text, good_prospect());
                     ASSERT_TRUE(made.has_same_end(wanted)) << failing_call_ << ": " << made << " : " << wanted;
                 }
@@ -549,7 +549,7 @@ TEST_F(DevicePiecesTest, TheCpuGoesOnWithAllPiecesWhereTheDeviceFails) {
     const auto wanted = split(test::by_pieces(2), Source::kMapped, text, nullptr, 2);
     split(test::by_pieces(2), Source::kMapped, text, good_prospect(), 2);
     const std::uint64_t calls = device_->calls();
-    for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 37 : 7) {
+    for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 37 : 13) {
         fault_ = failing_call_ % 2 == 0 ? DeviceFault::kLost : DeviceFault::kFailed;
         ASSERT_EQ(split(test::by_pieces(2), Source::kMapped, text, good_prospect(), 2), wanted) << failing_call_;
     }
