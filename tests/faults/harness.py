@@ -648,9 +648,6 @@ def main(description, checks, closing=lambda bench: None, timed=()):
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that file systems are unmounted
-    # A shell's background job ignores SIGINT, and nohup ignores SIGHUP; cleave would inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     tally = Tally(args.v)
     with tempfile.TemporaryDirectory(prefix="faults.", dir=work_directory()) as root:
         bench = Bench(args.cleave, args.rounds, args.seed, args.v, root)

@@ -11,6 +11,7 @@ Each try prints one line, which .ci/results.py reads: "ok   NAME", "FAIL NAME: w
 """
 import os
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -67,6 +68,9 @@ class Tally:
     def __init__(self, verbose=False):
         self.verbose = verbose   # also print where a check failed
         self.passed = self.failed = self.skipped = self.inconclusive = 0
+        # A shell's background job ignores SIGINT, and nohup ignores SIGHUP; what a check runs would inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
     def run(self, name, check, notes=list):
         """Calls check(), again if it was inconclusive. `notes()` returns lines to print below the verdict."""
