@@ -35,7 +35,6 @@ LIBRARIES = {
     "libzstd": ("BSD-3-Clause OR GPL-2.0-only", "libzstd-dev"),
     "lz4": ("BSD-2-Clause", "liblz4-dev"),
     "nettle": ("LGPL-3.0-or-later OR GPL-2.0-or-later", "nettle-dev"),
-    "nlohmann": ("MIT", "nlohmann-json3-dev"),
     "utf8proc": ("MIT AND Unicode-DFS-2015", "libutf8proc-dev"),
     "xxhash": ("BSD-2-Clause", "libxxhash-dev"),
     "xz": ("LicenseRef-liblzma", "liblzma-dev"),
@@ -102,7 +101,7 @@ def debian_libraries(rows=(*LIBRARIES.values(), GCC)):
 
 def header_libraries():
     """The libraries in the static library. Its users link the other libraries themselves."""
-    return debian_libraries([LIBRARIES["nlohmann"], LIBRARIES["xxhash"]])
+    return debian_libraries([LIBRARIES["xxhash"]])
 
 
 MADE_OF = {"source": list, "musl": musl_libraries, "glibc": glibc_libraries, "debian": debian_libraries,

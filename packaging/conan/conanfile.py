@@ -49,8 +49,7 @@ class Cleave(ConanFile):
         self.requires("xz_utils/[>=5.8.1 <6]")  # earlier ones have a fault in the threaded decoder
         self.requires("zlib/[>=1.2.13 <2]")
         self.requires("zstd/[>=1.5.4 <2]")
-        # Header-only libraries, which programs that use the library do not need.
-        self.requires("nlohmann_json/[>=3.11 <4]", visible=False)
+        # Header-only, and not needed by programs that use the library.
         self.requires("xxhash/[>=0.8.1 <1]", visible=False)
         if self.options.command:
             self.requires("boost/[>=1.74 <2]", visible=False)

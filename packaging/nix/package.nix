@@ -16,7 +16,6 @@
   libdeflate,
   lz4,
   nettle,
-  nlohmann_json,
   utf8proc,
   xxhash,
   xz,
@@ -41,7 +40,6 @@ stdenv.mkDerivation (finalAttrs: {
   buildInputs = [
     boost
     fmt
-    nlohmann_json
     xxhash
   ];
 

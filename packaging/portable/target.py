@@ -133,12 +133,9 @@ class Target:
     def make_libraries(self, folder):
         print("building the libraries for " + self.name, flush=True)
         tree = sources()
-        shutil.copytree(tree / "nlohmann/include", folder / "include")
+        (folder / "include").mkdir()
         shutil.copy(tree / "xxhash/xxhash.h", folder / "include")
         (folder / "work").mkdir()
-        run("cmake", "-S", tree / "nlohmann", "-B", folder / "work/json", "-G", "Ninja", "-D", "JSON_BuildTests=OFF",
-            "--toolchain", HERE / "zig.cmake", "--install-prefix", folder, env=self.environment)
-        run("cmake", "--install", folder / "work/json")
         run("cmake", "-S", HERE, "-B", folder / "work/libraries", "-G", "Ninja", "-D", "SOURCES=%s" % tree,
             "-D", "CMAKE_BUILD_TYPE=Release", "--toolchain", HERE / "zig.cmake", "--install-prefix", folder,
             env=self.environment)

@@ -1,19 +1,71 @@
 #include "base/json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <numeric>
+#include <system_error>
 #include <utility>
+
+#include "base/json_scan.h"
+#include "base/json_string.h"
+#include "base/utf8.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
 
-// A scalar as nlohmann writes it. The destructor of a scalar allocates no memory, unlike the destructor of an array or
-// object.
-std::string scalar_text(const nlohmann::json& scalar) {
-    return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// A text between quotes. Bytes that are not UTF-8 become U+FFFD: one for each longest sequence that begins like a
+// character (the Unicode standard, section 3.9, "maximal subparts").
+void append_string(std::string& out, std::string_view string) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    constexpr std::string_view kEscaped = "\b\t\n\f\r\"\\";
+    constexpr std::string_view kLetters = "btnfr\"\\";
+    const auto* at = reinterpret_cast<const std::uint8_t*>(string.data());
+    const auto* const end = at + string.size();
+    out += '"';
+    while (at != end) {
+        if (const std::uint8_t* const behind = skip_plain_text(at, end); behind != at) {
+            out.append(reinterpret_cast<const char*>(at), static_cast<std::size_t>(behind - at));
+            at = behind;
+        } else if (const std::uint64_t size = utf8_size(at, end); size > 1 || *at == 0x7F) {
+            out.append(reinterpret_cast<const char*>(at), size);
+            at += size;
+        } else if (size == 0) {
+            out += "\xEF\xBF\xBD";
+            at += utf8_start_size(at, end);
+        } else {
+            const std::size_t escaped = kEscaped.find(static_cast<char>(*at));
+            out += '\\';
+            if (escaped != std::string_view::npos) {
+                out += kLetters[escaped];
+            } else {
+                out.append("u00").append(1, kHex[*at >> 4U]).append(1, kHex[*at & 0xFU]);
+            }
+            ++at;
+        }
+    }
+    out += '"';
+}
+
+void append_number(std::string& out, auto... number) {
+    std::array<char, 32> digits{};
+    out.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number...).ptr);
+}
+
+// The shortest digits that stand for the number, with a fraction or an exponent, so that it is read as a double again.
+void append_double(std::string& out, double number) {
+    if (!std::isfinite(number)) {
+        out += "null";
+        return;
+    }
+    const std::size_t begin = out.size();
+    const double size = std::abs(number);
+    const bool is_plain = number == 0 || (size >= 1e-4 && size < 1e15);
+    append_number(out, number, is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+    if (out.find_first_of(".e", begin) == std::string::npos) out += ".0";
 }
 
 // If members have the same name, keeps the value of the last one in the position of the first. The names are sorted,
@@ -42,30 +94,32 @@ void merge_equal_names(Json::Object& members) {
     });
 }
 
-// Builds the value from the events that nlohmann's parser reports; the parser itself builds nothing. A function that
-// returns false ends the parse.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+// Builds the value from what the scan finds.
+class Builder {
 public:
-    Json take() { return std::move(root_); }
-
-    bool null() override { return put(nullptr); }
-    bool boolean(bool value) override { return put(value); }
-    bool number_integer(std::int64_t value) override { return put(value); }
-    bool number_unsigned(std::uint64_t value) override { return put(value); }
-    bool number_float(double value, const std::string& /*text*/) override { return put(value); }
-    bool string(std::string& value) override { return put(std::move(value)); }
-    bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }  // occurs only in binary formats
-    bool start_object(std::size_t /*size*/) override { return open(true); }
-    bool end_object() override { return close(); }
-    bool start_array(std::size_t /*size*/) override { return open(false); }
-    bool end_array() override { return close(); }
-    bool key(std::string& key) override {
-        open_.back().key = std::move(key);
-        return true;
+    // Nothing if the text has a value that a Json cannot hold.
+    std::optional<Json> take() {
+        close_to(0);
+        return fits_ ? std::optional(std::move(root_)) : std::nullopt;
     }
-    bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
-                     const nlohmann::json::exception& /*error*/) override {
-        return false;
+
+    void key(std::size_t level, JsonBytes string) {
+        close_to(level);
+        if (!open_.empty()) open_.back().key = text_of(string);
+    }
+    void element(std::size_t level, std::uint64_t /*index*/) { close_to(level); }
+    void value(std::size_t level, JsonKind kind, JsonBytes bytes) {
+        if (level >= kMostDepth) fits_ = false;
+        if (!fits_) return;
+        switch (kind) {
+            case JsonKind::kNull: return put(nullptr);
+            case JsonKind::kTrue: return put(true);
+            case JsonKind::kFalse: return put(false);
+            case JsonKind::kString: return put(text_of(bytes));
+            case JsonKind::kNumber: return put(number_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+            case JsonKind::kObject:
+            case JsonKind::kArray: open_.push_back({kind == JsonKind::kObject, {}, {}, {}});
+        }
     }
 
 private:
@@ -77,7 +131,36 @@ private:
         Json::Array elements;
     };
 
-    bool put(Json value) {
+    // What a string stands for, given with its quotes.
+    std::string text_of(JsonBytes string) {
+        std::string text(string.size() - 2, '\0');
+        auto* const out = reinterpret_cast<std::uint8_t*>(text.data());
+        text.resize(write_json_text(&string.front() + 1, &string.back(), out));
+        for (const std::uint8_t *at = out, *end = out + text.size(); at != end; at += utf8_size(at, end)) {
+            if (utf8_size(at, end) > 0) continue;
+            fits_ = false;  // half of a pair of surrogates
+            break;
+        }
+        return text;
+    }
+
+    template <class Number>
+    static std::optional<Number> read(std::string_view text) {
+        Number number{};
+        const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
+        return error == std::errc() && end == text.end() ? std::optional(number) : std::nullopt;
+    }
+
+    // An integer, if it is one and fits in 64 bits, otherwise a double, if it fits in that.
+    Json number_of(std::string_view text) {
+        if (const auto natural = read<std::uint64_t>(text)) return *natural;
+        if (const auto integer = read<std::int64_t>(text)) return *integer;
+        if (const auto real = read<double>(text)) return *real;
+        fits_ = false;
+        return nullptr;
+    }
+
+    void put(Json value) {
         if (open_.empty()) {
             root_ = std::move(value);
         } else if (open_.back().is_object) {
@@ -85,23 +168,19 @@ private:
         } else {
             open_.back().elements.push_back(std::move(value));
         }
-        return true;
     }
 
-    bool open(bool is_object) {
-        if (open_.size() == kMostDepth) return false;
-        open_.push_back({is_object, {}, {}, {}});
-        return true;
+    // Closes what the scan has left: it tells only what opens.
+    void close_to(std::size_t level) {
+        while (fits_ && open_.size() > level) {
+            Open done = std::move(open_.back());
+            open_.pop_back();
+            if (done.is_object) merge_equal_names(done.members);
+            put(done.is_object ? Json(std::move(done.members)) : Json(std::move(done.elements)));
+        }
     }
 
-    bool close() {
-        Open done = std::move(open_.back());
-        open_.pop_back();
-        if (!done.is_object) return put(std::move(done.elements));
-        merge_equal_names(done.members);
-        return put(std::move(done.members));
-    }
-
+    bool fits_ = true;
     Json root_;
     std::vector<Open> open_;  // outermost first
 };
@@ -146,33 +225,42 @@ std::string Json::text() const {
 }
 
 void Json::append_to(std::string& text) const {
-    char separator = '[';
-    if (const Array* elements = array()) {
-        for (const Json& element : *elements) {
-            text += std::exchange(separator, ',');
-            element.append_to(text);
+    struct Printer {
+        std::string& out;
+
+        void operator()(std::nullptr_t) const { out += "null"; }
+        void operator()(bool value) const { out += value ? "true" : "false"; }
+        void operator()(std::uint64_t value) const { append_number(out, value); }
+        void operator()(std::int64_t value) const { append_number(out, value); }
+        void operator()(double value) const { append_double(out, value); }
+        void operator()(const std::string& value) const { append_string(out, value); }
+        void operator()(const Array& elements) const {
+            out += '[';
+            for (const Json& element : elements) {
+                if (&element != elements.data()) out += ',';
+                element.append_to(out);
+            }
+            out += ']';
         }
-        text += elements->empty() ? "[]" : "]";
-    } else if (const Object* members = object()) {
-        separator = '{';
-        for (const auto& [key, value] : *members) {
-            text += std::exchange(separator, ',') + scalar_text(key) + ':';
-            value.append_to(text);
+        void operator()(const Object& members) const {
+            out += '{';
+            for (const auto& member : members) {
+                if (&member != members.data()) out += ',';
+                append_string(out, member.first);
+                out += ':';
+                member.second.append_to(out);
+            }
+            out += '}';
         }
-        text += members->empty() ? "{}" : "}";
-    } else {
-        std::visit(
-            [&text]<class Value>(const Value& value) {
-                if constexpr (!std::is_same_v<Value, Array> && !std::is_same_v<Value, Object>)
-                    text += scalar_text(value);
-            },
-            value_);
-    }
+    };
+    std::visit(Printer{text}, value_);
 }
 
 std::optional<Json> parse_json(std::string_view text) {
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(text.data());
     Builder builder;
-    if (!nlohmann::json::sax_parse(text, &builder)) return std::nullopt;
+    if (scan_json(begin, begin + text.size(), builder)) return std::nullopt;
     return builder.take();
 }
 

@@ -1,6 +1,5 @@
-// A JSON value that can be built, printed and compared. The nlohmann library parses JSON text and writes scalars.
-// Arrays and objects are implemented here, because the destructors of nlohmann's own allocate memory, and when memory
-// runs out, that ends the process. Functions throw std::bad_alloc, and nothing else unless their comments say so.
+// A JSON value that can be built, printed and compared. Its destructor allocates nothing, unlike those of libraries, so
+// that a run may end in good order when memory has run out. Functions throw std::bad_alloc, and nothing else unless their comments say so.
 #pragma once
 
 #include <concepts>
@@ -80,8 +79,9 @@ private:
     std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, double, std::string, Array, Object> value_;
 };
 
-// Parses a JSON document. Returns nothing if it is not valid JSON or is nested more than 64 levels deep. If members
-// have the same name, the last one counts.
+// Parses a JSON document, which may begin with a byte order mark. Returns nothing if it is not JSON, is nested more than
+// 64 levels deep, or has half of a pair of surrogates or a number that a double cannot hold. If members have the same
+// name, the last one counts.
 std::optional<Json> parse_json(std::string_view text);
 
 }  // namespace cleave

@@ -2,6 +2,7 @@
 // U+10FFFF. Also compiles for a GPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/device.h"
@@ -34,6 +35,15 @@ CLEAVE_DEVICE constexpr std::uint64_t utf8_size(const std::uint8_t* at, const st
         if (!is_utf8_continuation(at[i])) return 0;
     }
     return lead.size;
+}
+
+// Where no valid sequence begins: the size of the longest start of one that is there, at least 1.
+constexpr std::uint64_t utf8_start_size(const std::uint8_t* at, const std::uint8_t* end) {
+    const Utf8Lead lead = utf8_lead(at[0]);
+    if (lead.size == 0 || end - at < 2 || at[1] < lead.lowest || at[1] > lead.highest) return 1;
+    std::uint64_t size = 2;
+    while (size < lead.size && end - at > static_cast<std::ptrdiff_t>(size) && is_utf8_continuation(at[size])) ++size;
+    return size;
 }
 
 }  // namespace cleave

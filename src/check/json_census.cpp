@@ -5,7 +5,7 @@
 
 #include "check/excerpt.h"
 #include "cleave/stage.h"
-#include "json/json_string.h"
+#include "base/json_string.h"
 
 namespace cleave {
 namespace {

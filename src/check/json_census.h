@@ -15,7 +15,7 @@
 
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
-#include "json/json_scan.h"
+#include "base/json_scan.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "json/json_scan.h"
+#include "base/json_scan.h"
 
 namespace cleave {
 namespace {

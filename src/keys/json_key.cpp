@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cleave/error.h"
-#include "json/json_string.h"
+#include "base/json_string.h"
 
 namespace cleave {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cleave/fields.h"
 #include "fields/value.h"
-#include "json/json_path.h"
+#include "keys/json_path.h"
 #include "stage/rule_scanner.h"
 
 namespace cleave {

@@ -12,7 +12,7 @@
 #include "cleave/fields.h"
 #include "cleave/plan.h"
 #include "fields/field_decoder.h"
-#include "json/json_path.h"
+#include "keys/json_path.h"
 #include "keys/json_key.h"
 #include "memory/value_buffer.h"
 #include "stage/rules.h"

@@ -26,14 +26,14 @@ FLOORS = [
     {"columns": "plan stage fields records scan dialect io", "formats": "stage io",
      "lane": "plan classes keys stage records scan offload memory", "write": "store io"},
     {"classes": "keys stage io", "plan": "keys ranges scan io"},
-    {"keys": "stage fields records scan json io memory"},
+    {"keys": "stage fields records scan io memory"},
     {"stage": "fields records scan io memory"},
-    {"check": "scan json dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",
+    {"check": "scan dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",
      "records": "scan io memory"},
     {"scan": "kernels dialect io"},
     {"index": "dialect io", "kernels": "", "offload": "io memory", "store": "io memory"},
-    {"dialect": "json", "io": "inflate", "memory": ""},
-    {"inflate": "", "json": ""},
+    {"dialect": "", "io": "inflate", "memory": ""},
+    {"inflate": ""},
     {"base": ""},
 ]
 GROUND = "base"

@@ -29,7 +29,6 @@ libbz2-dev                    Bz2            -            bzip2          bzip2  
 liblz4-dev                    Lz4            liblz4       lz4            lz4-c           lz4            lz4                    lz4            lz4
 nettle-dev                    Nettle         nettle       nettle         nettle          nettle         nettle                 nettle         nettle
 libutf8proc-dev               Utf8proc       libutf8proc  utf8proc       libutf8proc     utf8proc       utf8proc               utf8proc       utf8proc
-nlohmann-json3-dev            nlohmann_json  -            nlohmann-json  nlohmann_json   nlohmann_json  nlohmann-json          nlohmann_json  nlohmann
 libxxhash-dev                 xxhash.h       -            xxhash         xxhash          xxhash         xxhash                 xxhash         xxhash
 libboost-program-options-dev  Boost          -            boost          libboost-devel  boost          boost-program-options  boost          boost
 libfmt-dev                    fmt            -            fmt            fmt             fmt            fmt                    fmt            fmtlib

@@ -87,7 +87,6 @@ TESTS = {
     "src/index": ["index_file_test", "contract_test", cases("index")],
     "src/keys": ["by_test", "pieces_by_value_test", "together_test", "byvalue 60", "stages 60", "straddle",
                  cases("by together jsonl_keys")],
-    "src/json": ["json_scan_test", cases("jsonl_keys")],
     "src/lane": ["job_test", "changed_input_test", "faults.rewritten", "device_lane_test", "contract_test", "stages 100", "byvalue 60",
                  cases(SPLIT + "rules redact select keys stage_faults stage_report streams by together device "
                        "info")],

@@ -11,7 +11,6 @@ class Cleave < Formula
 
   depends_on "cmake" => :build
   depends_on "ninja" => :build
-  depends_on "nlohmann-json" => :build
   depends_on "xxhash" => :build
   depends_on "boost"
   depends_on "bzip2"

@@ -1,6 +1,8 @@
 // Compares Json with nlohmann's values; the text that both produce must be the same.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -44,6 +46,26 @@ TEST(Json, WritesNumbersListsAndMembersInTheirOrder) {
     EXPECT_EQ(parse_json(json.text()), json);
 }
 
+// The digits are the shortest ones, which nlohmann's nearly always are.
+TEST(Json, WritesDoublesSoThatTheyAreReadAgain) {
+    std::mt19937_64 random(6);  // NOLINT(bugprone-random-generator-seed): the same numbers each time
+    for (int round = 0; round < 100'000; ++round) {
+        double number = std::bit_cast<double>(random());
+        if (round % 2 == 0) number = static_cast<double>(random() >> (random() % 64)) / 1000;
+        if (!std::isfinite(number)) continue;
+        const std::string text = Json(number).text();
+        const ordered_json read = ordered_json::parse(text);
+        ASSERT_TRUE(read.is_number_float()) << text;
+        ASSERT_EQ(read.get<double>(), number) << text;
+        ASSERT_EQ(parse_json(text), Json(number)) << text;
+        ASSERT_LE(text.size(), expected_text(number).size()) << text;
+    }
+    EXPECT_EQ(Json(1.0).text(), "1.0");
+    EXPECT_EQ(Json(0.25).text(), "0.25");
+    EXPECT_EQ(Json(-0.0).text(), "-0.0");
+    EXPECT_EQ(Json(INFINITY).text(), "null");
+}
+
 TEST(Json, TellsScalarsApart) {
     const auto json = parse_json(R"([1,-1,0.5,"text",null,true,[1],{"a":1}])");
     ASSERT_TRUE(json && json->array());
@@ -58,10 +80,31 @@ TEST(Json, TellsScalarsApart) {
 }
 
 TEST(Json, ReadsWhatNlohmannReads) {
-    for (const char* text :
-         {"", "{", "[1,]", "nul", R"({"a":1,"a":2})", R"({"b":0,"a":1,"c":2,"a":3,"b":[{"a":4,"a":5}],"a":6})",
-          "[1,-1,0,-0,1e3,18446744073709551615]", R"(["\u00e4\ud83d\ude00\""])", R"( {"a" : [ {"b":[]} ] } )", "1 2",
-          "\"\xFF\""}) {
+    for (const char* text : {"",
+                             "{",
+                             "[1,]",
+                             "nul",
+                             R"({"a":1,"a":2})",
+                             R"({"b":0,"a":1,"c":2,"a":3,"b":[{"a":4,"a":5}],"a":6})",
+                             "[1,-1,0,-0,1e3,18446744073709551615]",
+                             R"(["\u00e4\ud83d\ude00\""])",
+                             R"( {"a" : [ {"b":[]} ] } )",
+                             "1 2",
+                             "\"\xFF\"",
+                             "\xEF\xBB\xBF{}",
+                             "1e400",
+                             "-1e400",
+                             R"("\ud800")",
+                             R"({"\udc00":1})",
+                             "[1]x",
+                             "[1],",
+                             "\"\\x\"",
+                             R"(["\b\f\n\r\t\/\\\"\u0000"])",
+                             "[[],{},[{}]]",
+                             "-",
+                             "01",
+                             "18446744073709551616",
+                             "-9223372036854775809"}) {
         const ordered_json wanted = ordered_json::parse(text, nullptr, false);
         const auto json = parse_json(text);
         ASSERT_EQ(json.has_value(), !wanted.is_discarded()) << text;
@@ -100,6 +143,7 @@ TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {
     EXPECT_FALSE(parse_json(deep + std::string(deep.size(), ']')));
     EXPECT_TRUE(parse_json(deep.substr(0, 64) + std::string(64, ']')));
     EXPECT_FALSE(parse_json(deep.substr(0, 65) + std::string(65, ']')));
+    EXPECT_FALSE(parse_json(deep.substr(0, 64) + "{}" + std::string(64, ']')));
 }
 
 }  // namespace cleave::json_test

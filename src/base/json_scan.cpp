@@ -1,11 +1,11 @@
-#include "json/json_scan.h"
+#include "base/json_scan.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "base/utf8.h"
-#include "json/json_string.h"
+#include "base/json_string.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 // Compares the scan with nlohmann's parser, on texts that are JSON or nearly so. The two differ in three points, which
 // have tests of their own: nlohmann refuses numbers that are too large for a double and lone surrogates, and has no
 // limit on depth. system/json_lines_test.py compares the command with Python's parser.
-#include "json/json_scan.h"
+#include "base/json_scan.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 
 #include "guarded_memory.h"
 #include "inputs.h"
-#include "json/json_path.h"
-#include "json/json_string.h"
+#include "keys/json_path.h"
+#include "base/json_string.h"
 
 namespace cleave::test::json_scan_test {
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "json/json_scan.h"
+#include "base/json_scan.h"
 
 namespace cleave {
 

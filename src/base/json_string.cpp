@@ -1,4 +1,4 @@
-#include "json/json_string.h"
+#include "base/json_string.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
-#include "json/json_path.h"
+#include "keys/json_path.h"
 
 #include <cstddef>
 
-#include "json/json_string.h"
+#include "base/json_string.h"
 
 namespace cleave {
 namespace {
