@@ -298,11 +298,15 @@ void RecordsByValue::write(PieceTarget& target, const PieceNamer&, const NameLis
     if (!scatters) plan_->list_parts();
     std::vector<char> are_there(pieces_.size());
     if (is_of_input()) {
-        are_there = target.prepare(pieces_, paths, parts());
+        // A piece of a run that was killed is compared, which needs the parts. The pieces are then not scattered.
+        are_there = target.prepare(pieces_, paths, [this](const Piece& piece, PartsRoom&) {
+            plan_->list_parts();
+            return plan_->parts(piece.number);
+        });
     } else {
         target.prepare({}, paths, {});
     }
-    if (scatters && write_scattered(target, paths)) return;
+    if (scatters && plan_->can_scatter() && write_scattered(target, paths)) return;
     plan_->list_parts();
     const bool reads_parts = output.checksum || std::ranges::find(are_there, 0) != are_there.end();
     if (!output.dry_run && reads_parts) regroup(available_memory());
