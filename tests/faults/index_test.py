@@ -20,7 +20,7 @@ from harness import (Failure, expect_exit, finish, main, make_input, need, need_
                      stop_while_reading, write)
 from nth_call_test import CALLS, FIRST_TRIES, RUNTIME_CALLS
 
-DATA = make_input(3 << 20, seed=3)
+DATA = make_input(3 << 19, seed=3)
 ENDS = record_ends(DATA)
 COUNT = b"%d\n" % (len(ENDS) - 1)
 STEP = 1 << 20
@@ -165,12 +165,15 @@ def each_call(bench, make_command, prepare, judge, kind=Site):
     need(calls, "it makes none of the calls")
 
     def fail_each(call, error):
-        failed = tries = 0
+        failed, tries, site = 0, 0, None
         while True:
             nth = failed + 1
-            site = kind(bench)
-            prepare(site)
-            before = snapshot(site.folder)
+            if site is None or snapshot(site.folder) != before:
+                if site is not None:
+                    site.remove()
+                site = kind(bench)
+                prepare(site)
+                before = snapshot(site.folder)
             run, text = traced(site, "-e", "trace=fcntl," + call, "-e", "inject=%s:error=%s:when=%d" % (call, error, nth))
             try:
                 if "(INJECTED)" not in text:
@@ -185,8 +188,7 @@ def each_call(bench, make_command, prepare, judge, kind=Site):
                     judge(site, before, run, call)
             except Failure as failure:
                 raise Failure("%s:%s:%d: %s" % (call, error, nth, failure)) from None
-            finally:
-                site.remove()
+        site.remove()
         return failed
 
     work = [(call, error) for call in calls for error in CALLS[call][:1 if bench.sanitized else None]]
@@ -307,7 +309,7 @@ def at_once(bench):
 
 def changed_under_way(bench):
     """The file changes while it is indexed, and while its index is used"""
-    data = DATA * 12
+    data = DATA * 24
     site = Site(bench, data=data)
     noticed = 0
     for round_ in range(bench.rounds(30)):
