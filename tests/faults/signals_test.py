@@ -21,9 +21,9 @@ from harness import (Job, Place, bytes_in_pipe, contents, drip, expect_exit, exp
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
-def many_pieces(bench):
+def many_pieces(bench, size=1 << 20):
     """A place whose split takes some time, most of which is spent on giving names."""
-    return bench.place(size=2 << 20, value=4096)
+    return bench.place(size=size, value=4096)
 
 
 def names_in(directory):
@@ -62,7 +62,7 @@ class Struck:
         elif way == "names":
             wanted = chance.randrange(1, len(place.job.pieces))
             while self.process.poll() is None and len(self.begun()) < wanted:
-                pass
+                time.sleep(0.0001)   # much less than a run takes
             stop(self.process)
         else:
             time.sleep(chance.uniform(0, 0.03))
@@ -157,7 +157,8 @@ def pipeline_ended(bench):
 
 def ended_twice(bench):
     """A second signal during the clean-up"""
-    place, chance, counts, twice = many_pieces(bench), bench.random(12), collections.Counter(), "during the clean-up"
+    place, chance, counts = many_pieces(bench, 2 << 20), bench.random(12), collections.Counter()
+    twice = "during the clean-up"
     rounds = bench.rounds(30)
     for round_ in until_hit(rounds, counts, twice):
         before = snapshot(place.out)
