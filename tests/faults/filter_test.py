@@ -53,7 +53,7 @@ def sources(place):
 
 def every_piece_arrives_whole(bench):
     """Every piece arrives whole, from a file and from a pipe"""
-    for option, value in (("-l", 1000), ("-C", 100_000)):
+    for option, value in (("-l", 3000), ("-C", 300_000)):
         place = bench.place(3 << 20, option, value)
         for source, data in sources(place):
             for threads in ("1", "2", "5"):
@@ -106,7 +106,7 @@ def children_at_once(bench):
 
 def who_stops_reading_may(bench):
     """A command may stop reading, as long as it succeeds"""
-    place = bench.place(8 << 20, "-C", 2 << 20)
+    place = bench.place(3 << 20, "-C", 1 << 20)
     for source, data in sources(place):
         for command in ("head -n 1 > /dev/null", "exec < /dev/null", "true"):
             expect_exit(bench.run(place.command("--filter", command, source=source), data=data), 0)
@@ -130,7 +130,7 @@ def who_fails_is_named(bench):
 
 def the_others_are_ended(bench):
     """When one command fails, the others are ended and the run does not wait for them"""
-    place = bench.place(8 << 20, "-C", 2 << 20)
+    place = bench.place(3 << 20, "-C", 1 << 20)
     pids = os.path.join(place.out, "pids")
     command = ('echo $$ >> %s; if test $CLEAVE_PIECE = 2; then until test "$(grep -c . %s)" -ge 2; do sleep 0.05; done; '
                'exit 1; fi; exec sleep %d' % (pids, pids, FOREVER_S))
@@ -144,7 +144,7 @@ def the_others_are_ended(bench):
 
 def a_signal_ends_all(bench):
     """A signal ends the commands, and the run dies from it"""
-    place = bench.place(8 << 20, "-C", 1 << 20)
+    place = bench.place(3 << 20, "-C", 1 << 20)
     pids = os.path.join(place.out, "pids")
     for command in ("exec sleep %d", "read line; exec sleep %d", "trap '' TERM; sleep %d"):
         command %= FOREVER_S
@@ -320,8 +320,8 @@ def end_midway(bench, place, command, from_pipe, end, terminal=None):
 
 def no_end_of_half_a_piece(bench):
     """After a signal, no command reads the end of a piece that is not whole, and no process is left"""
-    place = bench.place(6 << 20, "-n", 4)
-    stream = bench.place(6 << 20, "-C", 5 << 19)
+    place = bench.place(3 << 20, "-n", 4)
+    stream = bench.place(3 << 20, "-C", 5 << 18)
     for round_ in range(bench.rounds(1)):
         for i, command in enumerate(WITNESSES):
             sent = bench.ending_signals[(i + round_) % len(bench.ending_signals)]
@@ -336,7 +336,7 @@ def no_end_of_half_a_piece(bench):
 def no_valid_xz_of_half_a_piece(bench):
     """TERM: no valid .xz file holds less than its piece"""
     xz = bench.need_tool("xz")
-    place, hits = bench.place(6 << 20, "-n", 4), 0
+    place, hits = bench.place(3 << 20, "-n", 4), 0
     for wait_s in (0, 0.3, 0.6):
         args = place.command("-j", "4", "--filter", xz + ' -9e > "$FILE.xz"')
         with family(bench, args) as run:
@@ -357,8 +357,8 @@ def no_valid_xz_of_half_a_piece(bench):
 
 def killed_itself(bench):
     """KILL of cleave: no command reads the end of a piece that is not whole, and no process is left"""
-    place = bench.place(6 << 20, "-n", 4)
-    stream = bench.place(6 << 20, "-C", 5 << 19)
+    place = bench.place(3 << 20, "-n", 4)
+    stream = bench.place(3 << 20, "-C", 5 << 18)
     for command in WITNESSES:
         end_midway(bench, stream, command, True, lambda run: run.process.kill())
     for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
@@ -367,7 +367,7 @@ def killed_itself(bench):
 
 def killed_command(bench):
     """KILL of a command: the processes that it has started are ended before their input ends"""
-    place = bench.place(6 << 20, "-C", 5 << 19)
+    place = bench.place(3 << 20, "-C", 5 << 18)
     begun = 'until test -e "$FILE.part"; do sleep 0.05; done; '
     for command in ("exec 3<&0; (%s) <&3 & %skill -9 $$" % (WITNESS, begun),
                     "exec 3<&0; (%s%s) <&3 & %sexit 3" % (STUBBORN, WITNESS, begun),
@@ -383,7 +383,7 @@ def killed_command(bench):
 
 def killed_guard(bench):
     """KILL of the process between cleave and a command: the run fails, and no piece passes for whole"""
-    place = bench.place(6 << 20, "-n", 4)
+    place = bench.place(3 << 20, "-n", 4)
 
     def guards(run):
         """Processes of the run that are between cleave and a process of a command."""
@@ -401,7 +401,7 @@ def killed_guard(bench):
 
 def closed_early(bench):
     """A command that closes its input and continues is ended with the others"""
-    place = bench.place(6 << 20, "-C", 2 << 20)
+    place = bench.place(3 << 20, "-C", 1 << 20)
     for command in ("touch \"$FILE.now\"; exec <&-; sleep %d" % FOREVER_S,
                     STUBBORN + "touch \"$FILE.now\"; exec < /dev/null; sleep %d; sleep %d" % (FOREVER_S, FOREVER_S)):
         for sent in (signal.SIGTERM, signal.SIGKILL):
@@ -411,7 +411,7 @@ def closed_early(bench):
 
 def on_a_terminal(bench):
     """With a controlling terminal the same holds, and Ctrl-C ends everything"""
-    place = bench.place(6 << 20, "-C", 5 << 19)
+    place = bench.place(3 << 20, "-C", 5 << 18)
     for command in WITNESSES:
         with controlling_terminal() as (master, slave):
             run = end_midway(bench, place, command, True, lambda run: os.write(master, b"\3"), slave)
@@ -435,14 +435,14 @@ def asks_for_a_password(bench):
 
 def malformed_or_changed(bench):
     """If a stream is malformed or an input has changed, commands still reading are ended before their input ends"""
-    place = bench.place(6 << 20, "-C", 5 << 19)
+    place = bench.place(3 << 20, "-C", 5 << 18)
     last = list(place.job.pieces)[-1]
     for threads in ("1", "4"):
         run = bench.run(place.command("-j", threads, "--filter", WITNESS, source="-"), data=place.job.data + b'"open\n')
         expect_exit(run, 3, "never closed")
         need(last not in contents(place.out), "the malformed piece was taken for whole")
         place.empty()
-    place = bench.place(6 << 20, "-n", 4)
+    place = bench.place(3 << 20, "-n", 4)
     for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
         write(place.input, place.job.data)
 
@@ -455,7 +455,7 @@ def malformed_or_changed(bench):
 def output_that_fails(bench):
     """If names cannot be printed, commands that are still reading are ended before their input ends"""
     bench.need_tool("dd")
-    place = bench.place(6 << 20, "-n", 4)
+    place = bench.place(3 << 20, "-n", 4)
     for witness in (held_witness(place), SLOW_WITNESS):
         command = "test $CLEAVE_PIECE != 1 || exec cat > /dev/null; " + witness
         with open("/dev/full", "wb") as full, \
@@ -553,13 +553,13 @@ def a_call_fails(bench):
     """If a system call that a command needs fails, the run fails too, or continues without it"""
     strace = bench.need_tool("strace")
     bench.need_plain_binary("strace would see its runtime's calls")
-    place = bench.place(1 << 18, "-l", 500)
+    place = bench.place(1 << 17, "-l", 500)
     outcomes = []
     for source, data in sources(place):
         for call, error in (("pipe2", "EMFILE"), ("clone3", "EAGAIN"), ("clone", "EAGAIN"), ("vfork", "EAGAIN"),
                             ("pidfd_open", "ENOSYS"), ("waitid", "EINTR"), ("wait4", "EINTR"), ("fcntl", "EINVAL")):
             for nth in range(1, 5):
-                wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=?" + call,
+                wrap = [strace, "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=?" + call,
                         "-e", "inject=?%s:error=%s:when=%d" % (call, error, nth)]
                 run = bench.run(place.command("-j", "2", "--filter", 'cat > "$FILE"', source=source), data=data, wrap=wrap)
                 need(run.code in (0, 1), "%s %d: %s" % (call, nth, run))
