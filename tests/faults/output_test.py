@@ -89,7 +89,7 @@ def inodes_gone(bench):
 
 def late_write_back(bench):
     """The disk under the file system is full: --sync notices, and there is no manifest"""
-    place = bench.place(size=12 << 20, value=1 << 20)
+    place = bench.place(size=8 << 20, value=1 << 20)
     with bench.mounted("-t", "tmpfs", "-o", "size=6m", "tmpfs") as below:
         with mounts.image(below, 64 << 20, "mkfs.ext4", "-q", "-O", "^has_journal") as image, \
                 bench.mounted("-o", "loop", image) as place.out:
@@ -617,6 +617,7 @@ def modes(bench):
                           for word in ("-E", "%s=%s" % (name, settings[name])))]
             process, seen = bench.start(place.command(*options), umask=umask, wrap=wrap), set()
             while process.poll() is None:
+                time.sleep(0.0005)   # much less than a run takes
                 for name in filter(lambda name: not is_marker(name), os.listdir(place.out)):
                     with contextlib.suppress(FileNotFoundError):
                         seen.add((is_hidden(name), stat.S_IMODE(os.lstat(place.path(name)).st_mode)))

@@ -45,8 +45,9 @@ class Markers:
 
     def found_in(self, data):
         """The names of the markers that occur in the bytes, at least in part."""
-        return sorted({name for name, marker in self.of.items() for plain in plain_contents(data)
-                       for at in range(0, len(marker) - PART + 1, PART) if marker[at:at + PART] in plain})
+        plains = list(plain_contents(data))
+        return sorted({name for name, marker in self.of.items() for at in range(0, len(marker) - PART + 1, PART)
+                       if any(marker[at:at + PART] in plain for plain in plains)})
 
     def expect_none(self, data, where):
         found = self.found_in(data)
