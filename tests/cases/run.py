@@ -80,7 +80,8 @@ def content(inline, block):
             with open(os.path.join(DATA, line[len("= data/"):]), "rb") as f:
                 parts.append(f.read())
         elif m := re.fullmatch(r"repeat (\d+) (.*)", line):
-            parts += [unescape(m.group(2).replace("\\#", str(i))) for i in range(1, int(m.group(1)) + 1)]
+            around = [unescape(text) for text in m.group(2).split("\\#")]   # the number
+            parts += [(b"%d" % i).join(around) for i in range(1, int(m.group(1)) + 1)]
         else:
             raise BadCase("unknown content line %r" % line)
     block.clear()
