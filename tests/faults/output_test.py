@@ -826,14 +826,14 @@ def long_record(bench):
     if is_in_memory(parent):
         raise Skip(parent + " is in memory itself")
     block = b"x" * 60 + b'""' + b"\n" + b"," * 1
-    repeats = 300 * 1000 * 1000 // len(block)
+    count = 300 * 1000 * 1000 // len(block) // 10000
     head, tail = b'id,note\n1,plain\n2,"', b'"\n3,plain\n'
     for option, what in (("-C", "quoted"), ("-l", "quoted"), ("-C", "no newline")):
         with memory_group(64 << 20) as group, tempfile.TemporaryDirectory(prefix="faults.", dir=parent) as out:
             def enter():
                 write(os.path.join(group, "cgroup.procs"), b"%d" % os.getpid())
             args = ["split", option, "100M" if option == "-C" else "1", "-d", ",", "-o", out + "/{i:06}", "-"]
-            body, closing = (block, tail) if what == "quoted" else (b"y" * len(block), b"")
+            part, closing = (block * 10000, tail) if what == "quoted" else (b"y" * len(block) * 10000, b"")
             process = bench.start(args, stdin=subprocess.PIPE, before=enter,
                                   env=dict(bench.environment(), TMPDIR=out))
             peak = [0]
@@ -846,8 +846,8 @@ def long_record(bench):
             try:
                 with contextlib.suppress(BrokenPipeError):
                     process.stdin.write(head if what == "quoted" else b"id\n")
-                    for _ in range(repeats // 10000):
-                        process.stdin.write(body * 10000)
+                    for _ in range(count):
+                        process.stdin.write(part)
                     process.stdin.write(closing)
                     process.stdin.close()
                 process.stdin = None
@@ -859,19 +859,20 @@ def long_record(bench):
                 sampler.join()
             expect_exit(run, 0)
             names = sorted(os.listdir(out))
-            header = b"id,note\n" if what == "quoted" else b"id\n"
-            giant = (b'2,"' + block * (repeats // 10000 * 10000) + b'"\n' if what == "quoted"
-                     else body * (repeats // 10000 * 10000))
-            wanted = [header + giant]
+            wanted = [(b"id\n", b"")]   # before and behind the parts
             if what == "quoted":
-                wanted = [header + b"1,plain\n", *wanted, header + b"3,plain\n"]
+                wanted = [(b"id,note\n1,plain\n", None), (b'id,note\n2,"', b'"\n'), (b"id,note\n3,plain\n", None)]
             need(len(names) == len(wanted), "%s pieces: %s" % (len(names), names[:5]))
-            for name, data in zip(names, wanted):
-                need(read(os.path.join(out, name)) == data, "%s, %s: other bytes" % (what, name))
+            for name, (before, behind) in zip(names, wanted):
+                with open(os.path.join(out, name), "rb", buffering=0) as file:
+                    same = file.read(len(before)) == before
+                    if behind is not None:
+                        same = same and all(file.read(len(part)) == part for _ in range(count))
+                        same = same and file.read(len(behind)) == behind
+                    need(same and file.read(1) == b"", "%s, %s: other bytes" % (what, name))
             need_sight(peak[0] > 0, "nobody has looked at its memory")
             need(peak[0] <= 64 << 20, "%d MiB of anonymous memory" % (peak[0] >> 20))
             bench.note("%s, %s: %d MiB of anonymous memory at most" % (what, option, peak[0] >> 20))
-            del giant, wanted
 
 
 # Resuming.
