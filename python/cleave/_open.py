@@ -249,14 +249,18 @@ def _of_copy(file: BinaryFile, settings: _native.Settings, name: str) -> File:
 
 
 def _of_url(url: str, settings: _native.Settings, options: Mapping[str, Any]) -> File:
+    from ._urls import asked, shown  # rarely needed
+
     try:
         import fsspec
     except ImportError as error:
-        raise ImportError(f"{url}: a URL needs the package fsspec") from error
-    from ._sources import asked
+        raise ImportError(f"{shown(url)}: a URL needs the package fsspec") from error
 
-    with asked(url, options), fsspec.open(url, "rb", **options) as file:
-        return _of_copy(cast(BinaryFile, file), settings, url)
+    def copy() -> File:
+        with fsspec.open(url, "rb", **options) as file:
+            return _of_copy(cast(BinaryFile, file), settings, shown(url))
+
+    return asked(url, options, copy)
 
 
 def _refuse_name(data: bytes | bytearray) -> None:

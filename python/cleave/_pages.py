@@ -11,6 +11,7 @@ import cleave
 
 from ._errors import InputError, UsageError
 from ._sources import GZIP
+from ._urls import shown
 
 if TYPE_CHECKING:
     import pyarrow
@@ -39,14 +40,14 @@ class Format:
     def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
         """Finds what the options leave open in the first HEAD_SIZE bytes of the input."""
         if head.startswith((GZIP, b"\x28\xb5\x2f\xfd")):
-            raise UsageError(f"{path} is compressed, and ranges of it cannot be read; of a local gzip file with an index, they can")
+            raise UsageError(f"{shown(path)} is compressed, and ranges of it cannot be read; of a local gzip file with an index, they can")
         given = {name: value for name, value in options.items() if value is not None}
         name = path.lower().removesuffix(".gz")
         if "delimiter" not in given and "dialect" not in given and name.endswith((".tsv", ".tab")):
             given["delimiter"] = "\t"
         found = cleave.open(head, header=has_header, **given).dialect
         if found.header == "none":
-            raise UsageError(f"{path}: JSON Lines have no columns, and ranges of them cannot be read")
+            raise UsageError(f"{shown(path)}: JSON Lines have no columns, and ranges of them cannot be read")
         for name in ("skip_lines", "comment"):
             given.pop(name, None)
         # Quote and escape are bytes; b"" stands for none. Properties that only a preset can set are left to the preset.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ from typing import Any
 import cleave
 
 from . import _arguments, _native
-from ._errors import Error, InputChangedError, UsageError
+from ._errors import InputChangedError, UsageError
+from ._urls import asked, shown
 
 GZIP = b"\x1f\x8b"
 INDEX_SUFFIX = ".cleave"
@@ -61,8 +61,8 @@ def _inputs_of(path: str, options: Mapping[str, Any]) -> list[str]:
         return [path]
     system, inner = _system_of(path, options)
     pattern = inner.rstrip("/") + "/*" if path.endswith("/") else inner
-    with asked(path, options):
-        matches = [name for name, about in system.glob(pattern, detail=True).items() if about["type"] == "file"]
+    found = asked(path, options, lambda: system.glob(pattern, detail=True))
+    matches = [name for name, about in found.items() if about["type"] == "file"]
     if path.endswith("/"):
         matches = [name for name in matches if _is_name_of_input(name.rpartition("/")[2])]
     return [system.unstrip_protocol(one) for one in sorted(matches) if _is_meant(one, pattern)] or [path]
@@ -99,10 +99,15 @@ class Source:
     include_secrets: bool = field(default=False, compare=False)
     """Whether it can be pickled although it has storage options."""
 
+    @property
+    def name(self) -> str:
+        """The path as messages show it: without a password and a query."""
+        return shown(self.path)
+
     def __getstate__(self) -> dict[str, Any]:
         if self.storage_options and not self.include_secrets:
             raise UsageError(
-                f"{self.path}: storage_options may have secrets, and are pickled only with include_secrets=True"
+                f"{self.name}: storage_options may have secrets, and are pickled only with include_secrets=True"
             )
         return self.__dict__
 
@@ -126,7 +131,7 @@ class Source:
         present = _present(self.path, self.storage_options, self.is_gzip)
         if present != (self.size, self.version):
             before, now = (f"{version}, {size} bytes" for size, version in ((self.size, self.version), present))
-            raise InputChangedError(f"{self.path}: the input changed: {before}, is {now} now")
+            raise InputChangedError(f"{self.name}: the input changed: {before}, is {now} now")
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Reader]:
@@ -134,7 +139,7 @@ class Source:
         if self.is_gzip:
             file = _open_gzip(local_path(self.path))
             if _version_of_gzip(local_path(self.path), file) != (self.size, self.version):
-                raise InputChangedError(f"{self.path}: the input changed")
+                raise InputChangedError(f"{self.name}: the input changed")
             yield Reader(self, file.read, lambda: None)  # which notices changes itself
             return
         if is_local(self.path):
@@ -152,8 +157,7 @@ class Source:
                 os.close(descriptor)
             return
         system, inner = _system_of(self.path, self.storage_options)
-        with asked(self.path, self.storage_options):
-            opened = system.open(inner, "rb", cache_type="none")
+        opened = asked(self.path, self.storage_options, lambda: system.open(inner, "rb", cache_type="none"))
         with opened as file:
             self.check()
             # s3fs requests each range with If-Match and the ETag that the file had when it was opened.
@@ -168,7 +172,7 @@ class Source:
 
     def _check_descriptor(self, descriptor: int) -> None:
         if _stat_version(os.fstat(descriptor)) != (self.size, self.version):
-            raise InputChangedError(f"{self.path}: the input changed")
+            raise InputChangedError(f"{self.name}: the input changed")
 
 
 class Reader:
@@ -218,7 +222,7 @@ class Reader:
     def _check_fetched(self, start: int, size: int, fetched: int) -> None:
         if fetched != size:
             self._source.check()
-            raise OSError(f"{self._source.path}: {fetched} bytes instead of {size} came from byte {start}")
+            raise OSError(f"{self._source.name}: {fetched} bytes instead of {size} came from byte {start}")
         self._check()
 
 
@@ -265,29 +269,13 @@ def _stat_version(status: os.stat_result) -> tuple[int, str]:
     return status.st_size, f"mtime_ns:{status.st_mtime_ns}"
 
 
-@contextlib.contextmanager
-def asked(url: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """Errors of fsspec and its packages name the URL, without a query or a password, and the endpoint if one is set."""
-    try:
-        yield
-    except (Error, ValueError, TypeError):
-        raise
-    except Exception as error:
-        endpoint = options.get("endpoint_url") or (options.get("client_kwargs") or {}).get("endpoint_url")
-        if not endpoint and url.startswith(("s3://", "s3a://")):
-            endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-        plain = url.partition("?")[0] if url.startswith(("http://", "https://")) else url
-        named = re.sub(r"//[^/@\s]*@", "//", f"{plain} at {endpoint}" if endpoint else plain)
-        is_ours = isinstance(error, (OSError, ImportError)) and type(error).__module__ == "builtins"
-        kind = type(error) if is_ours else OSError
-        raise kind(f"{named}: {str(error).replace(url, plain) or type(error).__name__}") from error
-
-
 def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    with asked(path, options):
+    def find() -> tuple[Any, str]:
         import fsspec
 
         return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
+
+    return asked(path, options, find)
 
 
 def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int, str]:
@@ -297,15 +285,18 @@ def _present(path: str, options: Mapping[str, Any], is_gzip: bool) -> tuple[int,
     if is_local(path):
         return _stat_version(os.stat(local_path(path)))
     system, inner = _system_of(path, options)
-    with asked(path, options):
+
+    def ask() -> Any:
         system.invalidate_cache()
-        about = system.info(inner)
+        return system.info(inner)
+
+    about = asked(path, options, ask)
     for key in _VERSION_KEYS:
         if about.get(key) is not None:
             if about.get("size") is None:
                 break
             return about["size"], f"{key}:{about[key]}"
-    raise UsageError(f"{path}: this file system tells no size, or no version: a change could not be noticed")
+    raise UsageError(f"{shown(path)}: this file system tells no size, or no version: a change could not be noticed")
 
 
 def _pread(descriptor: int, start: int, size: int) -> bytes:
@@ -330,13 +321,13 @@ def _pread_into(descriptor: int, start: int, buffer: memoryview) -> int:
 
 
 def _fetch(source: Source, file: Any, start: int, size: int) -> bytes:
-    with asked(source.path, source.storage_options):
+    def read() -> bytes:
         file.seek(start)
         try:
             return file.read(size)  # type: ignore[no-any-return]
         except OSError as error:
-            if type(error).__name__ == "FileExpired":  # from s3fs: If-Match did not match
-                raise InputChangedError(f"{source.path}: the input changed") from error
-            raise
+            if type(error).__name__ != "FileExpired":  # from s3fs: If-Match did not match
+                raise
+        raise InputChangedError(f"{source.name}: the input changed")
 
-
+    return asked(source.path, source.storage_options, read)

@@ -210,11 +210,11 @@ def _arrow_type(dtype: Any) -> pyarrow.DataType:
 
 def _check(plan: ranges.Plan) -> None:
     """Raises InputError for columns that pandas does not read, or reads under other names."""
-    first = plan.sources[0].path
+    first = plan.sources[0].name
     used = {piece.path for piece in plan.pieces}
     for source in plan.sources:
         if source.path not in used:
-            raise InputError(f"{source.path}: there are no columns")
+            raise InputError(f"{source.name}: there are no columns")
     if len(plan.names) == 1 and not plan.names[0].strip(" \t"):
         raise InputError(f"{first}: the header is a line of blanks")
     if len({*plan.names, ""}) != len(plan.names) + 1:

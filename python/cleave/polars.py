@@ -28,6 +28,7 @@ import cleave
 
 from . import _arguments, _batches, _guess, _sources, ranges
 from ._errors import InputError
+from ._urls import shown
 
 
 def scan_csv(
@@ -223,7 +224,7 @@ class _Scan:
                 continue
             first = first or (path, found.names)
             if found.names != first[1] or len(found.names) != len(columns):
-                raise InputError(f"{path}: the columns are not those of {first[0]}")
+                raise InputError(f"{shown(path)}: the columns are not those of {shown(first[0])}")
             last = None
             for batch in _named(path, found.batches(replace(request, most_rows=most))):
                 last = batch if most is None else batch.slice(0, most)
@@ -233,7 +234,7 @@ class _Scan:
                     if most == 0:
                         return
             if last is not None and _ends_in_cr(last, len(columns) - 1, request) and found.ends_in_cr():
-                raise InputError(f"{path}: the last line ends in CR alone, as if cut off")
+                raise InputError(f"{shown(path)}: the last line ends in CR alone, as if cut off")
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,7 @@ def _named(path: str, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarro
     try:
         yield from batches
     except InputError as error:
-        error.args = (f"{path}: {error}",)
+        error.args = (f"{shown(path)}: {error}",)
         raise
 
 

@@ -521,7 +521,7 @@ def _plan_of(source: Source, form: Format, count: int, summaries: list[cleave.Su
             first, line_break = _made_up_header(reader, form)
     fault = form.find_no_text(first)
     if fault is not None:
-        raise InputError(f"{source.path}: bytes that are not UTF-8", fault, 0)
+        raise InputError(f"{source.name}: bytes that are not UTF-8", fault, 0)
     form = replace(form, line_break=line_break)
     names = form.open(first).header or []
     cuts = found.cuts if names else []
@@ -533,7 +533,7 @@ def _joined(plans: list[Plan], sources: list[Source]) -> Plan:
     named = [plan for plan in plans if plan.names]
     for plan in named:
         if plan.names != named[0].names:
-            raise InputError(f"{plan.sources[0].path}: the columns are not those of {named[0].sources[0].path}")
+            raise InputError(f"{plan.sources[0].name}: the columns are not those of {named[0].sources[0].name}")
     pieces = [piece for plan in named for piece in plan.pieces]
     numbered = [replace(piece, number=number) for number, piece in enumerate(pieces, 1)]
     return Plan(named[0].names if named else [], numbered, sources, sum(plan.records for plan in named))

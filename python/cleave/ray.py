@@ -111,7 +111,7 @@ class CSVDatasource(Datasource):
         )
         names = self.plan.names
         if len({*names}) != len(names):
-            raise InputError(f"{self.plan.sources[0].path}: two columns have the same name")
+            raise InputError(f"{self.plan.sources[0].name}: two columns have the same name")
         self._request = Request.of(names, columns, schema, nulls, missing_is_null, None)
 
     def get_name(self) -> str:
@@ -175,5 +175,5 @@ def _read(piece: ranges.Piece, request: Request) -> Iterator[pyarrow.Table]:
             table = pyarrow.Table.from_batches(some)
             yield table if request.columns else pyarrow.table({_NO_COLUMN: pyarrow.nulls(table.num_rows)})
     except InputError as error:
-        error.args = (f"{piece.path}: {error}",)
+        error.args = (f"{piece.source.name}: {error}",)
         raise

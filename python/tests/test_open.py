@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from conftest import rows_of
 
 import cleave
 from cleave import ranges
+from cleave._urls import shown
 
 
 class Located(os.PathLike[Any]):
@@ -139,6 +142,145 @@ def test_errors_of_stores_name_the_url_and_the_endpoint() -> None:
                     use(url, storage_options={"key": "right"})
     with pytest.raises(TypeError, match="storage_options: a mapping"):
         cleave.open("refusing://bucket/a.csv", storage_options=3)  # type: ignore[arg-type]
+
+
+PASSWORD = "hush/sh@hush"
+
+
+def failing_system(fsspec: Any, raised: list[Any]) -> type:
+    """A file system whose requests raise the first of these errors while it handles the others."""
+
+    def fail(errors: list[Any]) -> None:
+        if errors[1:]:
+            try:
+                fail(errors[1:])
+            finally:
+                raise errors[0]
+        raise errors[0]
+
+    class Failing(fsspec.AbstractFileSystem):
+        cachable = False
+
+        def __init__(self, secret: str, client_kwargs: object = None) -> None:
+            super().__init__()
+
+        def info(self, path: str, **options: object) -> None:
+            fail(raised)
+
+        def _open(self, path: str, mode: str, **options: object) -> None:
+            fail(raised)
+
+        glob = info
+
+    return Failing
+
+
+class Strange(Exception):
+    """One of a package, with arguments of its own."""
+
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__(url, status)
+        self.errno = errno.EHOSTDOWN
+
+
+class InputIsGone(ValueError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "number", "told"),
+    [
+        (PermissionError(errno.EACCES, "no {url}"), PermissionError, errno.EACCES, "[Errno 13] no {plain}"),
+        (OSError("no {url} with {option}"), OSError, None, "no {plain} with ***"),
+        (ImportError("GET /a.csv?X-Amz-Signature=hushed failed"), ImportError, None, "GET /a.csv failed"),
+        (Strange("https://x.example/?hushed#hush", 1), OSError, errno.EHOSTDOWN, "Strange: ('https://x.example/', 1)"),
+        (InputIsGone("port 'hush'"), ValueError, None, "InputIsGone: port '***'"),
+        (TypeError(), TypeError, None, "TypeError"),
+        (KeyError("x"), OSError, None, "KeyError: 'x'"),
+        (UnicodeDecodeError("ascii", b"hushed", 0, 1, "{option}"), ValueError, None, "UnicodeDecodeError: 'ascii' "),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_tracebacks_of_stores_show_no_secrets(error: Exception, kind: type, number: int | None, told: str) -> None:
+    fsspec: Any = pytest.importorskip("fsspec")
+    url = f"failing://me:{PASSWORD}@bucket/a.csv?X-Amz-Signature=hushed%2Bhush"
+    option = "hushed+hush/hush"
+    words = {"url": url, "plain": "failing://bucket/a.csv", "option": option}
+    if isinstance(error, UnicodeDecodeError):
+        error.reason = error.reason.format(**words)
+    else:
+        error.args = tuple(one.format(**words) if isinstance(one, str) else one for one in error.args)
+    chained = [error, RuntimeError(f"cannot open {url}"), KeyError(option)]
+    fsspec.register_implementation("failing", failing_system(fsspec, chained), clobber=True)
+    uses: list[Callable[..., object]] = [cleave.open, ranges.plan, lambda url, **more: ranges.plan(f"{url}/*", **more)]
+    if isinstance(error, PermissionError):
+        error.strerror = error.args[1]
+    for use in uses:
+        options = {"secret": option, "client_kwargs": {"endpoint_url": f"https://me:{PASSWORD}@store.example"}}
+        with pytest.raises(kind) as caught:
+            use(url, storage_options=options)
+        text = "".join(traceback.format_exception(caught.type, caught.value, caught.tb))
+        assert "hush" not in text.replace("hush}", "")
+        assert caught.value.__context__ is caught.value.__cause__ is None
+        assert getattr(caught.value, "errno", None) == number
+        assert f" at https://store.example: {told.format(**words)}" in str(caught.value)
+        assert "in fail\n" in text  # where the original error was raised
+
+
+def test_messages_show_no_secrets_of_urls(data: bytes) -> None:
+    fsspec: Any = pytest.importorskip("fsspec")
+
+    class Held(type(fsspec.filesystem("memory"))):  # type: ignore[misc]
+        protocol = "held"
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return "/" + path.rpartition("@")[2].lstrip("/")
+
+        def info(self, path: str, **options: object) -> dict[str, object]:
+            return {**super().info(path), "mtime": 1}
+
+    fsspec.register_implementation("held", Held, clobber=True)
+    system = Held()
+    for name, content in (("a.csv", data), ("a.jsonl", b'{"a": 1}\n'), ("other.csv", b"other\n1\n")):
+        system.pipe(f"/bucket/{name}", content)
+    url = "held://me:hush@bucket/{}"
+    with cleave.open(url.format("a.csv")) as f:
+        assert f.name == "held://bucket/a.csv"
+    plan = ranges.plan(url.format("a.csv"))
+    assert plan.pieces[0].path == url.format("a.csv")
+    message = "^held://bucket/other.csv: the columns are not those of held://bucket/a.csv$"
+    with pytest.raises(cleave.InputError, match=message):
+        ranges.plan([url.format(name) for name in ("a.csv", "other.csv")])
+    with pytest.raises(cleave.UsageError, match="^held://bucket/a.jsonl: JSON Lines"):
+        ranges.plan(url.format("a.jsonl"), dialect="jsonl")
+    system.pipe("/bucket/a.csv", data + b"1,2,3,4\n")
+    with pytest.raises(cleave.InputChangedError, match="^held://bucket/a.csv: the input changed: "):
+        bytes(plan.pieces[0].bytes)
+    system.rm("/bucket", recursive=True)
+
+
+def test_urls_in_messages() -> None:
+    for url, message in (
+        ("s3://bucket/a@b.csv", "s3://bucket/a@b.csv"),
+        ("s3://bucket/a?.csv", "s3://bucket/a?.csv"),
+        ("s3://bucket/day=?/x=1.csv", "s3://bucket/day=?/x=1.csv"),
+        ("s3://key@bucket/a@b.csv?versionId=1", "s3://bucket/a@b.csv"),
+        ("https://host:8080/a@b.csv?x#y", "https://host:8080/a@b.csv"),
+        ("HTTPS://me:p/s's@s@host:8080/a.csv#y", "HTTPS://host:8080/a.csv"),
+        ("zip://in.csv::simplecache::https://me:p/w@host/a.zip?x", "zip://in.csv::simplecache::https://host/a.zip"),
+        ("/a//me:b@c?d=e", "/a//me:b@c?d=e"),
+    ):
+        assert shown(url) == message
+
+
+def test_ctrl_c_in_a_store_shows_no_secrets() -> None:
+    fsspec: Any = pytest.importorskip("fsspec")
+    chained = [KeyboardInterrupt(), RuntimeError("hush")]
+    fsspec.register_implementation("failing", failing_system(fsspec, chained), clobber=True)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        cleave.open("failing://bucket/a.csv", storage_options={"secret": "x"})
+    assert "hush" not in "".join(traceback.format_exception(caught.type, caught.value, caught.tb))
 
 
 def test_a_url_needs_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
