@@ -5,6 +5,20 @@
 //       a link: walk its target from the same folder, or from "/"; the folder that holds it has been checked
 //   give the loader /proc/PID/fd/N, where N is the file that was checked
 //
+// In a shared folder, such as /tmp, any user can create entries, but the sticky bit lets only their owners and root
+// rename or remove them. An entry may therefore have been put there by anyone, and the walk continues only with what
+// nobody but the caller or root can have put there:
+//
+//   a folder that belongs to the caller or to root, and that others cannot write to. Another user can neither make one
+//       nor move one there: a folder moves to another one only if its own ".." can be written. Its owner is not
+//       "nobody", as whom the files of users show that are unknown in a user namespace.
+//   no file and no link: a user may make a hard link to a file of somebody else, and move it out of a folder of the
+//       user's own. The target of a link would be up to whoever made it.
+//   no mount point: a user may mount a FUSE file system there, which reports any owner and any mode.
+//
+// An entry that passes stays what it is, because only the caller and root can change it. Everything below it is checked
+// as everywhere else, but must not belong to the owner of the program.
+//
 // If the loader has seen a name before, it returns the library that it loaded under that name. N therefore stays open
 // until the process ends, so that no other file can get its name. A library that is loaded again is recognised by its
 // device and inode, and its earlier name is used. The name contains the process ID rather than "self", so that
@@ -63,14 +77,51 @@ struct stat status_of(const Descriptor& file) {
     return status;
 }
 
+constexpr ::mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+constexpr ::uid_t kNobody = 65534;  // the default of /proc/sys/kernel/overflowuid
+
+// Something on the path: a folder, a link or a file.
+struct Entry {
+    Descriptor file;
+    std::string path;  // empty for "/"
+    struct stat status;
+    bool is_below_shared;  // whether one of the folders above it is shared
+
+    bool is_folder() const { return S_ISDIR(status.st_mode); }
+    bool is_link() const { return S_ISLNK(status.st_mode); }
+    bool is_shared() const {
+        return is_folder() && status.st_uid == 0 && (status.st_mode & S_ISVTX) != 0 &&
+               (status.st_mode & kOthersWrite) != 0;
+    }
+};
+
+[[noreturn]] void throw_writable(const std::string& path) {
+    throw UntrustedLibrary("other users can write to '" + path + "'");
+}
+
 // Throws UntrustedLibrary. `path` is for the message.
-void require_trusted(const struct stat& status, const std::string& path) {
-    struct stat program;
-    const bool is_known = ::stat("/proc/self/exe", &program) == 0;
-    const bool is_owned = status.st_uid == 0 || status.st_uid == ::geteuid() ||  //
-                          (is_known && status.st_uid == program.st_uid);
+void require_trusted(const struct stat& status, const std::string& path, bool is_below_shared) {
+    bool is_owned =
+        status.st_uid == 0 || (status.st_uid == ::geteuid() && (status.st_uid != kNobody || !is_below_shared));
+    if (!is_owned && !is_below_shared) {
+        struct stat program;
+        is_owned = ::stat("/proc/self/exe", &program) == 0 && status.st_uid == program.st_uid;
+    }
     if (!is_owned) throw UntrustedLibrary("'" + path + "' belongs to another user");
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UntrustedLibrary("other users can write to '" + path + "'");
+    if ((status.st_mode & kOthersWrite) != 0) throw_writable(path);
+}
+
+// Opens an entry of a folder, without following a link. Throws UntrustedLibrary.
+Entry open_in(const Entry& folder, const std::string& part, bool is_last) {
+    if (folder.is_shared() && is_last) throw_writable(folder.path);
+    Descriptor file(::openat(folder.file.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const struct stat status = status_of(file);
+    Entry entry{std::move(file), folder.path + "/" + part, status, folder.is_below_shared || folder.is_shared()};
+    const bool is_fixed = entry.is_folder() && status.st_dev == folder.status.st_dev;
+    if (folder.is_shared() && !is_fixed) throw_writable(folder.path);
+    const bool is_passed = entry.is_link() || (entry.is_shared() && !entry.is_below_shared);
+    if (!is_passed) require_trusted(status, entry.path, entry.is_below_shared);
+    return entry;
 }
 
 std::string target_of(const Descriptor& link) {
@@ -91,13 +142,11 @@ std::string take_part(std::string& rest) {
 
 // Walks the path and returns the file it leads to.
 Descriptor open_trusted(const std::string& path) {
-    struct Folder {
-        Descriptor file;
-        std::string path;  // with a trailing slash
-    };
-    std::vector<Folder> folders;
-    folders.push_back({Descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)), "/"});
-    require_trusted(status_of(folders[0].file), "/");
+    std::vector<Entry> folders;
+    Descriptor root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const struct stat root_status = status_of(root);
+    require_trusted(root_status, "/", false);
+    folders.push_back({std::move(root), "", root_status, false});
     std::string rest = path;
     int links = 0;
     for (;;) {
@@ -108,24 +157,21 @@ Descriptor open_trusted(const std::string& path) {
             if (folders.size() > 1) folders.pop_back();
             continue;
         }
-        const Folder& folder = folders.back();
-        const std::string here = folder.path + part;
-        Descriptor file(::openat(folder.file.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        const struct stat status = status_of(file);
-        if (S_ISLNK(status.st_mode)) {
+        const bool is_last = rest.find_first_not_of('/') == std::string::npos;
+        Entry entry = open_in(folders.back(), part, is_last);
+        if (entry.is_link()) {
             if (++links > kMostLinks) throw SystemError(ELOOP, std::generic_category());
-            rest.insert(0, target_of(file));
+            rest.insert(0, target_of(entry.file));
             if (rest.starts_with('/')) folders.erase(folders.begin() + 1, folders.end());
             continue;
         }
-        require_trusted(status, here);
-        if (S_ISDIR(status.st_mode)) {
-            folders.push_back({std::move(file), here + "/"});
+        if (entry.is_folder()) {
+            folders.push_back(std::move(entry));
             continue;
         }
         if (!rest.empty()) throw SystemError(ENOTDIR, std::generic_category());
-        if (!S_ISREG(status.st_mode)) throw UntrustedLibrary("'" + here + "' is not a regular file");
-        return file;
+        if (!S_ISREG(entry.status.st_mode)) throw UntrustedLibrary("'" + entry.path + "' is not a regular file");
+        return std::move(entry.file);
     }
 }
 

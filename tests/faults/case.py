@@ -43,27 +43,35 @@ def parts(secret):
     return [secret[at:at + PART] for at in range(0, len(secret) - PART + 1, PART)]
 
 
-def is_trusted(path):
-    """Whether only this user and root can write to the folder and to its parents."""
+def is_shared(path):
+    """Whether it is a sticky folder of root to which other users can write."""
     status = os.stat(path)
+    return status.st_uid == 0 and bool(status.st_mode & stat.S_ISVTX) and bool(status.st_mode & 0o022)
+
+
+def is_trusted(path):
+    """Whether cleave loads libraries from this folder: only this user and root can write to it and to its parents,
+    except to one that is shared."""
+    status, parent = os.stat(path), os.path.dirname(path)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
         return False
-    return path == "/" or is_trusted(os.path.dirname(path))
+    if path != "/" and is_shared(parent):
+        return status.st_dev == os.stat(parent).st_dev and is_trusted(os.path.dirname(parent))
+    return path == "/" or is_trusted(parent)
 
 
 class Place:
-    """Where a test process runs its cases: the binary, an in-memory folder for the cases, and a folder such that no
-    other user can write to it or to its parents; None if there is no such folder."""
+    """Where a test process runs its cases: the binary, an in-memory folder for the cases, and folders from which cleave
+    loads libraries."""
 
     def __init__(self, cleave, seconds):
         self.cleave, self.seconds = os.path.abspath(cleave), seconds
         self.root = tempfile.mkdtemp(prefix="cleave-ways-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-        self.is_private = is_trusted(self.root)   # no other user can write to any folder on the path
-        self.trusted = None
+        self.trusted = [self.root] if is_trusted(self.root) else []
         for base in (os.path.expanduser("~"), "/run", os.path.dirname(self.cleave)):
             base = os.path.realpath(base)
             if os.access(base, os.W_OK) and is_trusted(base):
-                self.trusted = tempfile.mkdtemp(prefix=".cleave-ways-", dir=base)
+                self.trusted.append(tempfile.mkdtemp(prefix=".cleave-ways-", dir=base))
                 break
         self.printed = [tempfile.TemporaryFile(dir=self.root, buffering=0) for _ in range(2)]
         self.nothing = os.open("/dev/null", os.O_RDONLY)
@@ -78,8 +86,8 @@ class Place:
     def __exit__(self, *_):
         os.chdir("/")
         shutil.rmtree(self.root, ignore_errors=True)
-        if self.trusted:
-            shutil.rmtree(self.trusted, ignore_errors=True)
+        for folder in self.trusted:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def start(self, words, environment, umask, stdin):
         """Starts the command. Returns the process ID."""

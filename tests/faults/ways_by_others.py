@@ -3,9 +3,10 @@ an index, a manifest, a library, a key, a piece or a marker.
 """
 import json
 import os
+import shutil
 import struct
 
-from case import OTHER_USER, Skip, flip, need, overwriting
+from case import OTHER_USER, Skip, flip, is_shared, need, overwriting
 from tables import FILE, PIECES, VERBS, Table, verb
 
 # Record shapes for rewritten(): i is a number, s the secret, and x has a different length in each record.
@@ -108,36 +109,46 @@ def planted_library(case):
     proves not to be a library: 1."""
     chance, table = case.chance, Table(case)
     operand, fed = case.source(table.bytes())
-    allowed = (2,)
-    if case.place.trusted is None or flip(case, 0.2):
-        if case.place.is_private:
-            raise Skip("no folder for the cases is one that others can write to")
-        library = os.fsdecode(case.give("m.so", b"no library", 0o755))
-    else:
-        folder = os.path.join(case.place.trusted, "%d" % case.number)
-        library = os.path.join(folder, "m.so")
-        os.mkdir(folder, 0o755)
-        with open(library, "wb") as file:
-            file.write(b"no library")
-        os.chmod(library, 0o755)
-        doubt = chance.choice(("mode", "folder", "owner", "none"))
-        if doubt == "mode":
-            os.chmod(library, chance.choice((0o666, 0o664, 0o646, 0o777)))
-        elif doubt == "folder":
-            os.chmod(folder, chance.choice((0o777, 0o775, 0o757, 0o1777)))
-        elif doubt == "owner":
-            case.give_away(chance.choice((library, folder)))
+    if not case.place.trusted:
+        raise Skip("others can write to all folders for the cases")
+    folder = os.path.join(chance.choice(case.place.trusted), "library-%d" % case.number)
+    library = os.path.join(folder, "m.so")
+    os.mkdir(folder, 0o755)
+    with open(library, "wb") as file:
+        file.write(b"no library")
+    os.chmod(library, 0o755)
+    doubt = chance.choice(("mode", "folder", "owner", "shared", "none"))
+    above = os.path.dirname(case.place.root)
+    in_shared = os.path.join(above, "%s-%d" % (os.path.basename(case.place.root), case.number))
+    allowed = (1,) if doubt == "none" else (2,)
+    if doubt == "mode":
+        os.chmod(library, chance.choice((0o666, 0o664, 0o646, 0o777)))
+    elif doubt == "folder":
+        os.chmod(folder, chance.choice((0o777, 0o775, 0o757, 0o1777)))
+    elif doubt == "owner":
+        case.give_away(chance.choice((library, folder)))
+    elif doubt == "shared":
+        if not is_shared(above):
+            raise Skip("the cases are not in a sticky folder of root")
+        kind = chance.choice(("file", "link", "link to folder"))
+        if kind == "file":
+            shutil.copy(library, in_shared)
         else:
-            allowed = (1,)
-        if flip(case, 0.2) and not case.place.is_private:   # a link that other users could replace
-            case.link("link.so", library)
-            library, allowed = "link.so", (2,)
-    library = os.path.abspath(library).encode()
+            os.symlink(library if kind == "link" else folder, in_shared)
+        library = os.path.join(in_shared, "m.so") if kind == "link to folder" else in_shared
+    if flip(case, 0.2):   # the target of a link has to pass the same checks
+        case.link("link.so", library)
+        library = os.path.abspath("link.so")
+    library = library.encode()
     words = chance.choice(([b"--memory-manager", library], [b"--device", library], []))
     if not words:
         case.environment[b"CLEAVE_MEMORY_MANAGER"] = library
     names = [name for name in VERBS if name != b"check" or b"--device" not in words]
-    case.run([*verb(case, names), *table.rules(), *words, operand], fed, allowed)
+    try:
+        case.run([*verb(case, names), *table.rules(), *words, operand], fed, allowed)
+    finally:
+        if doubt == "shared":
+            os.unlink(in_shared)
 
 
 def planted_key(case):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Where the tests' plugins are built: cleave loads no plugin from a folder that other users can write to, such as /tmp.
+"""Where the tests' plugins are built: in a folder such that no other user can write to it or to its parents. The tests
+of what cleave loads change permissions there, and below a sticky folder such as /tmp other rules hold.
 
   trusted_folder.py FOLDER
 

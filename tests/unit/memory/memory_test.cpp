@@ -1,8 +1,10 @@
 // Memory managers as C++ sees them: names, plugins and their faults, completion, and ownership of memory.
 #include "cleave/memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -153,7 +155,7 @@ TEST_F(PluginTrust, WhatOthersCanWriteIsNotLoaded) {
     }
     fs::permissions(plugin_, fs::perms(0644));
     const std::string in = (folder_ / "in").string();
-    for (const unsigned mode : {0775U, 0757U, 01777U}) {  // the sticky bit does not help
+    for (const unsigned mode : {0775U, 0757U, 01777U}) {  // a file in a sticky folder may be a link to another one
         fs::permissions(folder_ / "in", fs::perms(mode));
         EXPECT_EQ(fault(plugin_), "other users can write to '" + in + "'") << std::oct << mode;
     }
@@ -193,6 +195,100 @@ TEST_F(PluginTrust, LinksLeadThroughTrustedFoldersOnly) {
     fs::create_symlink("link.so", link);
     EXPECT_NE(fault(link).find("Too many levels of symbolic links"), std::string::npos);
     fs::remove_all(open);
+}
+
+// A plugin in a folder of a folder that is sticky and that others can write to.
+class PluginBelowSharedFolder : public PluginTrust {
+protected:
+    void SetUp() override {
+        PluginTrust::SetUp();
+        if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+        fs::create_directories(in_);
+        fs::permissions(in_, fs::perms(0755));
+        fs::permissions(shared_, fs::perms(01777));
+        fs::copy_file(plugin_, below_);
+    }
+
+    const fs::path shared_ = folder_ / "shared";
+    const fs::path in_ = shared_ / "in";
+    const std::string below_ = (in_ / "plugin.so").string();
+    const std::string others_can_write_ = "other users can write to '" + shared_.string() + "'";
+};
+
+TEST_F(PluginBelowSharedFolder, IsLoadedFromAFolderThatOthersCannotChange) {
+    EXPECT_EQ(fault(below_), "");
+    EXPECT_EQ(fault((shared_ / "./in/../in/plugin.so").string()), "");
+    fs::create_symlink("plugin.so", in_ / "link.so");
+    EXPECT_EQ(fault((in_ / "link.so").string()), "");
+    fs::create_symlink(in_, folder_ / "link");
+    EXPECT_EQ(fault((folder_ / "link" / "plugin.so").string()), "");
+}
+
+TEST_F(PluginBelowSharedFolder, IsNotLoadedIfOthersCanWriteToAFolder) {
+    for (const unsigned mode : {0775U, 0757U, 01777U}) {
+        fs::permissions(in_, fs::perms(mode));
+        EXPECT_EQ(fault(below_), "other users can write to '" + in_.string() + "'") << std::oct << mode;
+    }
+    fs::permissions(in_, fs::perms(0755));
+    fs::permissions(below_, fs::perms(0664));
+    EXPECT_EQ(fault(below_), "other users can write to '" + below_ + "'");
+    fs::permissions(below_, fs::perms(0644));
+    fs::permissions(shared_, fs::perms(0777));
+    EXPECT_EQ(fault(below_), others_can_write_);
+}
+
+TEST_F(PluginBelowSharedFolder, IsNotLoadedIfAFolderBelongsToAnotherUser) {
+    constexpr ::uid_t kSomebody = 12345;
+    for (const std::string& path : {shared_.string(), in_.string(), below_}) {
+        ASSERT_EQ(::chown(path.c_str(), kSomebody, 0), 0);
+        EXPECT_EQ(fault(below_), "'" + path + "' belongs to another user");
+        ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+    }
+}
+
+// A sticky folder of the caller is not one of root.
+TEST_F(PluginBelowSharedFolder, IsNotLoadedIfTheSharedFolderIsNotOfRoot) {
+    constexpr ::uid_t kSomebody = 12345;
+    ASSERT_EQ(::seteuid(kSomebody), 0);
+    const bool can_reach = ::faccessat(AT_FDCWD, shared_.c_str(), X_OK, AT_EACCESS) == 0;
+    ASSERT_EQ(::seteuid(0), 0);
+    if (!can_reach) GTEST_SKIP() << "other users cannot reach the folder of the build";
+    const auto fault_for_somebody = [&](::uid_t owner) {
+        EXPECT_EQ(::chown(shared_.c_str(), owner, 0), 0);
+        EXPECT_EQ(::chown(in_.c_str(), kSomebody, 0), 0);
+        EXPECT_EQ(::seteuid(kSomebody), 0);
+        const std::string text = fault(below_);
+        EXPECT_EQ(::seteuid(0), 0);
+        return text;
+    };
+    EXPECT_EQ(fault_for_somebody(0), "");
+    EXPECT_EQ(fault_for_somebody(kSomebody), others_can_write_);
+    constexpr ::uid_t kNobody = 65534;  // may stand for users of another namespace
+    EXPECT_EQ(::chown(shared_.c_str(), 0, 0), 0);
+    EXPECT_EQ(::chown(in_.c_str(), kNobody, 0), 0);
+    EXPECT_EQ(::seteuid(kNobody), 0);
+    EXPECT_EQ(fault(below_), "'" + in_.string() + "' belongs to another user");
+    EXPECT_EQ(::seteuid(0), 0);
+}
+
+TEST_F(PluginBelowSharedFolder, IsNotLoadedThroughALinkOrFromAFileInIt) {
+    fs::create_symlink("in", shared_ / "link");
+    EXPECT_EQ(fault((shared_ / "link" / "plugin.so").string()), others_can_write_);
+    fs::create_symlink(in_ / "plugin.so", shared_ / "link.so");
+    EXPECT_EQ(fault((shared_ / "link.so").string()), others_can_write_);
+    fs::create_hard_link(plugin_, shared_ / "plugin.so");
+    EXPECT_EQ(fault((shared_ / "plugin.so").string()), others_can_write_);
+    EXPECT_EQ(fault((shared_ / "none.so").string()), others_can_write_);
+    EXPECT_EQ(fault((shared_ / "plugin.so" / "x").string()), others_can_write_);
+    fs::create_symlink("../link/plugin.so", in_ / "out.so");
+    EXPECT_EQ(fault((in_ / "out.so").string()), others_can_write_);
+}
+
+TEST_F(PluginBelowSharedFolder, IsNotLoadedFromAMountPoint) {
+    if (::mount("cleave-test", in_.c_str(), "tmpfs", 0, "mode=755") != 0) GTEST_SKIP() << "cannot mount";
+    fs::copy_file(plugin_, below_);
+    EXPECT_EQ(fault(below_), others_can_write_);
+    EXPECT_EQ(::umount2(in_.c_str(), MNT_DETACH), 0);
 }
 
 std::ptrdiff_t count_of_descriptors() {
