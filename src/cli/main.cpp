@@ -341,11 +341,14 @@ int print_help(const std::string& option, const std::vector<std::string>& words)
     if (words.size() > 1) throw UsageError(formatted("{} takes one command", option));
     if (words.empty()) return print(general_help());
     if (option == "help" && std::ranges::count(topics(), words[0]) > 0) {
-        if (show_manual_page(words[0])) return kDone;
-        throw std::runtime_error(formatted("man has no page cleave-{}", words[0]));
+        const PageShown shown = show_manual_page(words[0]);
+        if (shown == PageShown::kYes) return kDone;
+        const std::string page = manual_page(words[0]);
+        throw std::runtime_error(
+            (shown == PageShown::kNoMan ? "man is not installed, and would show " : "man has no page ") + page);
     }
     const Verb verb = verb_of(words[0]);
-    if (option == "help" && show_manual_page(verb_name(verb))) return kDone;
+    if (option == "help" && show_manual_page(verb_name(verb)) == PageShown::kYes) return kDone;
     return print(help_of(verb, option == "-h" ? HelpLevel::kShort : HelpLevel::kLong));
 }
 

@@ -33,8 +33,9 @@ private:
     posix_spawn_file_actions_t actions_;
 };
 
-// The page's file, where the program is installed or built; otherwise the page's name, which man looks up.
-std::string page_of(std::string_view name) {
+}  // namespace
+
+std::string manual_page(std::string_view name) {
     std::error_code error;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
     std::vector<std::string> paths;
@@ -45,22 +46,21 @@ std::string page_of(std::string_view name) {
         paths.push_back(formatted("{}/../../man/{}", program, file));
     }
     const std::string found = first_existing(paths);
-    return found.empty() ? formatted("cleave-{}", name) : found;
+    return found.empty() ? formatted("cleave-{}", name) : std::filesystem::path(found).lexically_normal().string();
 }
 
-}  // namespace
-
-bool show_manual_page(std::string_view name) {
+PageShown show_manual_page(std::string_view name) {
     std::string man = "man";
-    std::string page = page_of(name);
+    std::string page = manual_page(name);
     const std::array<char*, 3> words = {man.data(), page.data(), nullptr};
     pid_t child = 0;
-    if (::posix_spawnp(&child, man.c_str(), Quiet().get(), nullptr, words.data(), environ) != 0) return false;
+    if (::posix_spawnp(&child, man.c_str(), Quiet().get(), nullptr, words.data(), environ) != 0)
+        return PageShown::kNoMan;
     int status = 0;
     while (::waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) return false;
+        if (errno != EINTR) return PageShown::kNoPage;
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? PageShown::kYes : PageShown::kNoPage;
 }
 
 std::vector<std::string> topics() { return {"dialects", "redaction", "formats"}; }
