@@ -1,6 +1,7 @@
 #include "job/records_by_value.h"
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <system_error>
 
@@ -298,10 +299,11 @@ void RecordsByValue::write(PieceTarget& target, const PieceNamer&, const NameLis
     if (!scatters) plan_->list_parts();
     std::vector<char> are_there(pieces_.size());
     if (is_of_input()) {
-        // A piece of a run that was killed is compared, which needs the parts. The pieces are then not scattered.
-        are_there = target.prepare(pieces_, paths, [this](const Piece& piece, PartsRoom&) {
-            plan_->list_parts();
-            return plan_->parts(piece.number);
+        // A piece that a killed run has left is compared, for which the parts are listed; then nothing is scattered.
+        std::once_flag listed;
+        are_there = target.prepare(pieces_, paths, [&](const Piece& piece, PartsRoom& room) {
+            std::call_once(listed, [&] { plan_->list_parts(); });
+            return parts_of(piece, room);
         });
     } else {
         target.prepare({}, paths, {});

@@ -1,6 +1,5 @@
 #include "write/file_target.h"
 
-#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <utility>
@@ -126,10 +125,6 @@ std::vector<char> FileTarget::compare(std::span<const Piece> pieces, const NameL
     std::vector<char> are_there(pieces.size());
     // The bytes of a compressed piece are not known until it has been compressed.
     if (!cloner_ || pieces.empty()) return are_there;
-    const auto first = std::ranges::find(may_be_there_, 1);
-    if (first == may_be_there_.end()) return are_there;
-    PartsRoom room_of_first;
-    parts_of(pieces[static_cast<std::size_t>(first - may_be_there_.begin())], room_of_first);
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
         PartsRoom room;
         if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], room))) are_there[i] = 1;

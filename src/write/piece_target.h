@@ -78,8 +78,7 @@ public:
 
     // Call this first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the pieces
     // with these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that already exists and
-    // need not be written, otherwise 0. `parts_of` may be empty if `pieces` is. This thread makes
-    // the first call of it; later calls may come from several threads.
+    // need not be written, otherwise 0. `parts_of` may be empty if `pieces` is; several threads call it.
     virtual std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths,
                                       const PartsOf& parts_of) = 0;
 
