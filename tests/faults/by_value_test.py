@@ -451,6 +451,23 @@ def killed_among_many(bench):
     need_sight(counts["hidden files left"] > 0, "no run was hit")
 
 
+def killed_between_names(bench):
+    """KILL between the names of a few pieces; the same command makes the rest"""
+    place = Place(bench, ByValue(b"id,k,note\n" + b"".join(b"%d,%d,x\n" % (i, i % 5) for i in range(50))))
+    strace, partly = bench.need_tool("strace"), 0
+    for number in range(1, 8):
+        wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat",
+                "-e", "inject=linkat:signal=KILL:when=%d" % number]
+        for options in ([], ["--resume"]):
+            bench.run(place.command(), wrap=wrap)
+            partly += 0 < sum(not is_hidden(name) for name in contents(place.out)) < 5
+            if len(contents(place.out)) < 5 or any(map(is_hidden, contents(place.out))):
+                expect_exit(bench.run(place.command(*options)), 0)
+            expect_whole(place.job, place.out)
+            place.empty()
+    need_sight(partly > 0, "no run was killed between two names")
+
+
 def two_runs(bench):
     """Two runs at once into one folder"""
     place, winners = bench.place(), 0
@@ -581,7 +598,8 @@ CHECKS = [
     by_part(disk_full), by_part(signals_test.killed_and_resumed, 2),
     by_value(few_descriptors), long(by_value_and_size(few_descriptors)), by_value(few_values),
     by_value(too_many_values),
-    by_value(names_taken), input_changes, killed_among_many, by_value(two_runs), secrets, secrets_when_killed,
+    by_value(names_taken), input_changes, killed_among_many, killed_between_names,
+    by_value(two_runs), secrets, secrets_when_killed,
     by_value(output_test.short_and_interrupted), long(by_redacted_value(output_test.short_and_interrupted, 4)),
     long(by_value(output_test.error_after_bytes)), long(by_value(output_test.failing_sync)),
     long(by_value(output_test.failing_names)), by_value(output_test.small_writes),
