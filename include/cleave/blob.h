@@ -1,6 +1,7 @@
 // Bytes with random access, in memory or in a file. For bytes in order, see stream.h. Knows nothing about CSV.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,15 @@ struct BlobRange {
     std::uint64_t size;
 };
 
+class RemoteFile;
+
+// The file that holds a blob's bytes as they are, and where they begin in it. At most one of the two is set.
+struct BlobBacking {
+    int descriptor = -1;                 // of a file of this machine; -1 if there is none
+    const RemoteFile* remote = nullptr;  // such as an object in a store
+    std::uint64_t offset = 0;
+};
+
 // All members may be called from any thread.
 class Blob {
 public:
@@ -39,6 +49,31 @@ public:
     virtual std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                                std::vector<std::uint8_t>& buffer) const = 0;
 
+    // Fills `into` with the bytes from `offset` on. A file is read with pread(), even if it is mapped, so that no
+    // signal is raised if it has become shorter. Throws what lend() and throw_if_lost() throw.
+    virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+        std::vector<std::uint8_t> buffer;
+        std::ranges::copy(lend(offset, into.size(), buffer), into.begin());
+        throw_if_lost();
+    }
+
+    // The bytes [offset, offset + size), which are within the blob, if a file is mapped; otherwise empty.
+    virtual std::span<const std::uint8_t> mapped(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {
+        return {};
+    }
+
+    virtual BlobBacking backing() const noexcept { return {}; }
+
+    // How many bytes are best asked for at once by a thread that reads a long range alone.
+    virtual std::uint64_t best_size() const noexcept { return std::uint64_t{1} << 20; }
+
+    // Throws InputChangedError if lent bytes could not be read and read as zeros instead. Cheap: call it after reading
+    // the bytes of each lend().
+    virtual void throw_if_lost() const {}
+
+    // Throws what Input::throw_if_changed() throws if the bytes may have changed.
+    virtual void throw_if_changed() const {}
+
 protected:
     // For lend().
     void check_range(std::uint64_t offset, std::size_t size) const {
@@ -46,14 +81,6 @@ protected:
             throw ArgumentError("blob: these bytes are not within it");
         }
     }
-
-public:
-    // Throws InputChangedError if lent bytes could not be read and read as zeros instead. Cheap: call it after reading
-    // the bytes of each lend().
-    virtual void throw_if_lost() const {}
-
-    // Throws what Input::throw_if_changed() throws if the bytes may have changed.
-    virtual void throw_if_changed() const {}
 };
 
 // Bytes in memory, which must outlive the blob.
@@ -88,10 +115,19 @@ public:
         check_range(offset, size);
         return blob_->lend(begin_ + offset, size, buffer);
     }
-    // The blob that this is a range of.
-    const Blob& whole() const noexcept { return *blob_; }
-    std::uint64_t begin() const noexcept { return begin_; }
-
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
+        check_range(offset, into.size());
+        blob_->read(begin_ + offset, into);
+    }
+    std::span<const std::uint8_t> mapped(std::uint64_t offset, std::uint64_t size) const noexcept override {
+        return blob_->mapped(begin_ + offset, size);
+    }
+    BlobBacking backing() const noexcept override {
+        BlobBacking backing = blob_->backing();
+        backing.offset += begin_;
+        return backing;
+    }
+    std::uint64_t best_size() const noexcept override { return blob_->best_size(); }
     void throw_if_lost() const override { blob_->throw_if_lost(); }
     void throw_if_changed() const override { blob_->throw_if_changed(); }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -50,22 +52,40 @@ void append_string(std::string& out, std::string_view string) {
     out += '"';
 }
 
-void append_number(std::string& out, auto... number) {
+template <std::integral Number>
+void append_number(std::string& out, Number number) {
     std::array<char, 32> digits{};
-    out.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number...).ptr);
+    out.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
 }
 
-// The shortest digits that stand for the number, with a fraction or an exponent, so that it is read as a double again.
+// With what the C library writes and reads in place of a decimal point: programs that use this one's code may have set
+// another locale. The functions of <charconv> do not depend on it, but for doubles they bring libm, whose relocation
+// would take 6 % of the instructions of a short run.
+std::string with_point(std::string_view number, bool is_of_locale) {
+    std::array<char, 8> half{};
+    std::snprintf(half.data(), half.size(), "%.1f", 0.5);
+    std::string_view in_locale(half.data() + 1);
+    in_locale.remove_suffix(1);
+    const std::string_view from = is_of_locale ? in_locale : ".";
+    std::string text(number);
+    const std::size_t at = text.find(from);
+    return at == std::string::npos ? text : text.replace(at, from.size(), is_of_locale ? "." : in_locale);
+}
+
+// The fewest digits that stand for the number, with a fraction or an exponent, so that it is read as a double again.
 void append_double(std::string& out, double number) {
     if (!std::isfinite(number)) {
         out += "null";
         return;
     }
-    const std::size_t begin = out.size();
-    const double size = std::abs(number);
-    const bool is_plain = number == 0 || (size >= 1e-4 && size < 1e15);
-    append_number(out, number, is_plain ? std::chars_format::fixed : std::chars_format::scientific);
-    if (out.find_first_of(".e", begin) == std::string::npos) out += ".0";
+    std::array<char, 32> digits{};
+    for (int count = 15; count <= 17; ++count) {
+        std::snprintf(digits.data(), digits.size(), "%.*g", count, number);
+        if (std::strtod(digits.data(), nullptr) == number) break;
+    }
+    const std::string text = with_point(digits.data(), true);
+    out += text;
+    if (text.find_first_of(".e") == std::string::npos) out += ".0";
 }
 
 // If members have the same name, keeps the value of the last one in the position of the first. The names are sorted,
@@ -144,8 +164,8 @@ private:
         return text;
     }
 
-    template <class Number>
-    static std::optional<Number> read(std::string_view text) {
+    template <std::integral Number>
+    static std::optional<Number> integer_of(std::string_view text) {
         Number number{};
         const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
         return error == std::errc() && end == text.end() ? std::optional(number) : std::nullopt;
@@ -153,11 +173,11 @@ private:
 
     // An integer, if it is one and fits in 64 bits, otherwise a double, if it fits in that.
     Json number_of(std::string_view text) {
-        if (const auto natural = read<std::uint64_t>(text)) return *natural;
-        if (const auto integer = read<std::int64_t>(text)) return *integer;
-        if (const auto real = read<double>(text)) return *real;
-        fits_ = false;
-        return nullptr;
+        if (const auto natural = integer_of<std::uint64_t>(text)) return *natural;
+        if (const auto integer = integer_of<std::int64_t>(text)) return *integer;
+        const double real = std::strtod(with_point(text, false).c_str(), nullptr);
+        if (!std::isfinite(real)) fits_ = false;
+        return real;
     }
 
     void put(Json value) {

@@ -1,5 +1,6 @@
 // A JSON value that can be built, printed and compared. Its destructor allocates nothing, unlike those of libraries, so
-// that a run may end in good order when memory has run out. Functions throw std::bad_alloc, and nothing else unless their comments say so.
+// that a run may end in good order when memory has run out. Functions throw std::bad_alloc, and nothing else unless
+// their comments say so.
 #pragma once
 
 #include <concepts>
@@ -79,9 +80,9 @@ private:
     std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, double, std::string, Array, Object> value_;
 };
 
-// Parses a JSON document, which may begin with a byte order mark. Returns nothing if it is not JSON, is nested more than
-// 64 levels deep, or has half of a pair of surrogates or a number that a double cannot hold. If members have the same
-// name, the last one counts.
+// Parses a JSON document, which may begin with a byte order mark. Returns nothing if it is not JSON, is nested more
+// than 64 levels deep, or has half of a pair of surrogates or a number that a double cannot hold. If members have the
+// same name, the last one counts.
 std::optional<Json> parse_json(std::string_view text);
 
 }  // namespace cleave

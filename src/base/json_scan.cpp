@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/utf8.h"
 #include "base/json_string.h"
+#include "base/utf8.h"
 
 namespace cleave {
 namespace {

@@ -10,10 +10,10 @@
 // Accepts every JSON text, whatever its numbers, escapes and repeated keys, except those nested more than kMaxJsonDepth
 // levels deep.
 //
-// Why not a library: a key is compared as it is written, so numbers must keep their text, and a line counts as JSON only
-// if all of it is. Debian has simdjson only as a shared library, whose soname changes with each release; its on-demand
-// interface does not examine the values that it skips, and its other interface rejects integers above 64 bits.
-// RapidJSON and nlohmann-json reject texts such as 1e400. Tests compare this scan with nlohmann-json and Python.
+// Why not a library: a key is compared as it is written, so numbers must keep their text, and a line counts as JSON
+// only if all of it is. Debian has simdjson only as a shared library, whose soname changes with each release; its
+// on-demand interface does not examine the values that it skips, and its other interface rejects integers above 64
+// bits. RapidJSON and nlohmann-json reject texts such as 1e400. Tests compare this scan with nlohmann-json and Python.
 #pragma once
 
 #include <array>

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/json_string.h"
 #include "check/excerpt.h"
 #include "cleave/stage.h"
-#include "base/json_string.h"
 
 namespace cleave {
 namespace {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_scan.h"
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
-#include "base/json_scan.h"
 
 namespace cleave {
 

@@ -28,7 +28,7 @@ void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancel
 // Appends the range to the file, 1 MiB at a time, from memory that the scan has just read. That is faster than
 // copy_file_range(), which copies page by page on local file systems: copying 2 GB in ten pieces with two threads took
 // 0.37 s, against 0.58 s (ext4, Zen 3, Linux 6.18, 2026-11). A blob that is decoded may be read on several threads,
-// with more memory (FileBlob::best_size()), so copy one range at a time. Throws SystemError with `name`, Cancelled and
+// with more memory (Blob::best_size()), so copy one range at a time. Throws SystemError with `name`, Cancelled and
 // whatever Blob::lend() throws.
 void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                 const Cancellation* cancellation);

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <vector>
 
-#include "io/file_blob.h"
 #include "io/read_ahead.h"
 
 namespace cleave {
@@ -86,7 +85,7 @@ void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancel
 
 std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                              const Cancellation* cancellation) {
-    const FileBehind file = file_behind(blob);
+    const BlobBacking file = blob.backing();
     std::uint64_t done = 0;
     while (file.descriptor >= 0 && done < range.size) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
@@ -106,15 +105,13 @@ std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, 
 
 void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                 const Cancellation* cancellation) {
-    if (range.size >= kWriteSize && is_remote(file_behind(blob).descriptor)) {
+    if (range.size >= kWriteSize && is_remote(blob.backing().descriptor)) {
         const std::uint64_t copied = copy_by_system(blob, range, descriptor, name, cancellation);
         range = {range.offset + copied, range.size - copied};
     }
     ReadAhead ahead(blob, range.offset, range.offset + range.size);
     std::uint64_t done = 0;
-    const auto* const stored = dynamic_cast<const FileBlob*>(&blob);
-    const std::uint64_t part_size = stored != nullptr ? stored->best_size() : kWriteSize;
-    for_each_part(blob, range, part_size, cancellation, [&](std::span<const std::uint8_t> bytes) {
+    for_each_part(blob, range, blob.best_size(), cancellation, [&](std::span<const std::uint8_t> bytes) {
         done += bytes.size();
         ahead.wait_for(done);
         write_all(descriptor, bytes, name, cancellation);
@@ -122,13 +119,13 @@ void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::st
 }
 
 bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept {
-    const FileBehind file = file_behind(blob);
+    const BlobBacking file = blob.backing();
     return file.descriptor >= 0 && file.offset % block_size == 0;
 }
 
 std::error_code clone_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                             const Cancellation* cancellation) {
-    const FileBehind file = file_behind(blob);
+    const BlobBacking file = blob.backing();
     if (file.descriptor < 0) return {EOPNOTSUPP, std::generic_category()};
     const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
     if (end < 0) throw_errno(name);

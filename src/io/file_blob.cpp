@@ -26,7 +26,9 @@ public:
     }
 
     bool has_lost() const noexcept override { return mapping_.has_faulted(); }
-    std::span<const std::uint8_t> mapped() const noexcept override { return mapping_.bytes().first(size()); }
+    std::span<const std::uint8_t> mapped(std::uint64_t offset, std::uint64_t size) const noexcept override {
+        return mapping_.bytes().subspan(offset, size);
+    }
     bool is_mapped() const noexcept override { return true; }
 
 private:
@@ -63,7 +65,9 @@ public:
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
         std::ranges::copy(bytes_.subspan(offset, into.size()), into.begin());
     }
-    std::span<const std::uint8_t> mapped() const noexcept override { return bytes_.first(size()); }
+    std::span<const std::uint8_t> mapped(std::uint64_t offset, std::uint64_t size) const noexcept override {
+        return bytes_.subspan(offset, size);
+    }
     bool is_mapped() const noexcept override { return true; }
 
 private:
@@ -108,36 +112,6 @@ std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access) {
 
 std::unique_ptr<FileBlob> make_memory_blob(const Source& source, std::span<const std::uint8_t> bytes) {
     return std::make_unique<LentMemory>(source, bytes);
-}
-
-FileBehind file_behind(const Blob& blob) noexcept {
-    if (const auto* range = dynamic_cast<const RangeBlob*>(&blob)) {
-        FileBehind behind = file_behind(range->whole());
-        behind.offset += range->begin();
-        return behind;
-    }
-    const auto* file = dynamic_cast<const FileBlob*>(&blob);
-    return file != nullptr && file->is_stored_as_is() ? FileBehind{file->source().file.get(), file->source().offset}
-                                                      : FileBehind{};
-}
-
-RemoteBehind remote_behind(const Blob& blob) noexcept {
-    if (const auto* range = dynamic_cast<const RangeBlob*>(&blob)) {
-        RemoteBehind behind = remote_behind(range->whole());
-        behind.offset += range->begin();
-        return behind;
-    }
-    const auto* file = dynamic_cast<const FileBlob*>(&blob);
-    return file != nullptr && file->is_stored_as_is() ? RemoteBehind{file->source().remote.get(), file->source().offset}
-                                                      : RemoteBehind{};
-}
-
-std::span<const std::uint8_t> mapped_bytes(const Blob& blob, std::uint64_t offset, std::uint64_t size) noexcept {
-    if (const auto* range = dynamic_cast<const RangeBlob*>(&blob))
-        return mapped_bytes(range->whole(), range->begin() + offset, size);
-    const auto* file = dynamic_cast<const FileBlob*>(&blob);
-    return file != nullptr && file->is_mapped() ? file->mapped().subspan(offset, size)
-                                                : std::span<const std::uint8_t>();
 }
 
 }  // namespace cleave

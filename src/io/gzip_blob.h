@@ -59,11 +59,11 @@ public:
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& buffer) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
-    bool is_stored_as_is() const noexcept override { return false; }
+    BlobBacking backing() const noexcept override { return {}; }
 
     // How many threads will read at once, so that each finds the cursor and the parts that it used last; or how many
     // one call may use. The default is 1.
-    void set_threads(unsigned threads) noexcept { threads_ = threads; }
+    void set_threads(unsigned threads) noexcept override { threads_ = threads; }
     std::uint64_t best_size() const noexcept override;
 
 private:

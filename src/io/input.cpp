@@ -217,7 +217,7 @@ void Input::set_threads(unsigned threads) noexcept {
     if (!impl_) return;
     impl_->threads = threads;
     if (impl_->stream) impl_->stream->set_threads(threads);
-    if (auto* const gzip = dynamic_cast<GzipBlob*>(impl_->blob.get())) gzip->set_threads(threads);
+    if (impl_->blob) impl_->blob->set_threads(threads);
 }
 bool Input::claim() noexcept { return impl_ && !impl_->is_claimed.exchange(true); }
 void Input::release_claim() noexcept {
@@ -244,7 +244,7 @@ bool Input::is_mapped() const { return !is_stream() && impl_->blob->is_mapped();
 
 std::span<const std::uint8_t> Input::bytes() const& {
     if (!is_mapped()) throw ArgumentError("bytes() of an input that is not mapped; see blob() and spool()");
-    return impl_->blob->mapped();
+    return impl_->blob->mapped(0, impl_->blob->size());
 }
 
 Compression Input::compression() const { return is_stream() ? impl_->stream->compression() : impl_->compression; }

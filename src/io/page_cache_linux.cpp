@@ -6,7 +6,6 @@
 #include <string>
 
 #include "io/fd.h"
-#include "io/file_blob.h"
 
 namespace cleave {
 namespace {
@@ -74,7 +73,7 @@ bool is_better_read_once(const Blob& blob, unsigned threads) {
     constexpr std::uint64_t kPlaces = 64;
     constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // probing must not slow a short run down
     if (blob.size() <= kWorthLooking) return false;
-    const FileBehind file = file_behind(blob);
+    const BlobBacking file = blob.backing();
     if (file.descriptor < 0) return false;
     std::uint64_t missing = 0;
     for (std::uint64_t i = 0; i < kPlaces; ++i) {

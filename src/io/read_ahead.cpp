@@ -21,7 +21,7 @@ constexpr std::chrono::microseconds kPause{100};
 }  // namespace
 
 ReadAhead::ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end)
-    : bytes_(mapped_bytes(blob, begin, end - begin)), file_(file_behind(blob)) {
+    : bytes_(blob.mapped(begin, end - begin)), file_(blob.backing()) {
     file_.offset += begin;
     std::uint64_t there = bytes_.size() <= kChunk ? bytes_.size() : 0;
     while (there < bytes_.size() && is_chunk_cached(there)) there += kChunk;

@@ -27,7 +27,6 @@
 
 #include "base/mutex.h"
 #include "cleave/blob.h"
-#include "io/file_blob.h"
 
 namespace cleave {
 
@@ -71,7 +70,7 @@ private:
     void wait(std::uint64_t end);
 
     std::span<const std::uint8_t> bytes_;
-    FileBehind file_;
+    BlobBacking file_;
     std::uint64_t found_ = 0;
     std::atomic<std::uint64_t> reached_{0};           // the furthest `end` that was waited for
     std::atomic<std::uint64_t> there_{0};             // no need to wait up to here

@@ -39,6 +39,9 @@ public:
         throw ArgumentError("nothing can be written beside this file");
     }
 
+    // What a module of a store knows the file by; null if it is not a file of that module.
+    virtual const void* object_of(const void* /*module*/) const noexcept { return nullptr; }
+
     // The file that this one reads, if it only reads another one differently.
     virtual const RemoteFile& origin() const noexcept { return *this; }
 };

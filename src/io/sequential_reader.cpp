@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include "io/file_blob.h"
-
 namespace cleave {
 namespace {
 
@@ -32,10 +30,7 @@ std::span<std::uint8_t> SequentialReader::buffer_of(std::uint64_t part) noexcept
     return std::span(ring_[part % ring_.size()]).first(std::min<std::uint64_t>(kPartSize, rest));
 }
 
-void SequentialReader::read_part(std::uint64_t part) {
-    dynamic_cast<const FileBlob&>(input_.blob())  // the blob of an input is always a FileBlob
-        .read(part * kPartSize, buffer_of(part));
-}
+void SequentialReader::read_part(std::uint64_t part) { input_.blob().read(part * kPartSize, buffer_of(part)); }
 
 void SequentialReader::run(const std::stop_token& stop) {
     for (std::uint64_t part = 0; part < parts_; ++part) {

@@ -19,7 +19,6 @@
 #include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/foreign.h"
-#include "io/file_blob.h"
 #include "job/job_output.h"
 #include "job/piece_bytes.h"
 #include "job/piece_reports.h"
@@ -96,7 +95,7 @@ private:
     void refuse_unclonable() {
         if (job_.output.clone != CloneMode::kAlways) return;
         const bool is_compressed = input_.compression() != Compression::kNone;
-        const bool is_decoded = is_compressed && !input_.is_stream() && file_behind(input_.blob()).descriptor < 0;
+        const bool is_decoded = is_compressed && !input_.is_stream() && input_.blob().backing().descriptor < 0;
         if ((!input_.is_stream() && !is_decoded) || input_.peek(1).empty()) return;
         const char* why = "not a regular file";
         if (input_.compression() != Compression::kNone) why = "compressed";

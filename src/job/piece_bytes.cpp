@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/file_blob.h"
 #include "io/page_cache.h"
 #include "io/stable_input.h"
 #include "job/bytes_of_stream.h"
@@ -30,7 +29,7 @@ bool is_one_pass(const JobContext& context) {
         return false;
     }
     // A link is slower than any thread. But what a store can copy is not read again.
-    if (remote_behind(input.blob()).file != nullptr) return !destination.is_store;
+    if (input.blob().backing().remote != nullptr) return !destination.is_store;
     return is_better_read_once(input.blob(), job.execution.thread_count());
 }
 

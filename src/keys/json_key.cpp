@@ -3,8 +3,8 @@
 #include <cstring>
 #include <string>
 
-#include "cleave/error.h"
 #include "base/json_string.h"
+#include "cleave/error.h"
 
 namespace cleave {
 namespace {

@@ -12,8 +12,8 @@
 #include "cleave/fields.h"
 #include "cleave/plan.h"
 #include "fields/field_decoder.h"
-#include "keys/json_path.h"
 #include "keys/json_key.h"
+#include "keys/json_path.h"
 #include "memory/value_buffer.h"
 #include "stage/rules.h"
 

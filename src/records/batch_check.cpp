@@ -33,7 +33,7 @@ bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> byt
     std::array<std::uint8_t, kReadPart> read;
     while (!bytes.empty()) {
         const auto part = std::span(read).first(std::min(read.size(), bytes.size()));
-        read_bytes(input_.blob(), offset, part);
+        input_.blob().read(offset, part);
         if (std::memcmp(part.data(), bytes.data(), part.size()) != 0) return false;
         offset += part.size();
         bytes = bytes.subspan(part.size());
@@ -65,7 +65,7 @@ BatchTrail::BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const 
     if (!check.is_needed_) return;
     const auto reach = static_cast<std::size_t>(std::min<std::uint64_t>(kReach, offset));
     before_.resize(reach - std::min(reach, before.size()));
-    if (!before_.empty()) read_bytes(check.input_.blob(), offset - reach, before_);
+    if (!before_.empty()) check.input_.blob().read(offset - reach, before_);
     keep(before);
     check.meet(offset, before_);
 }

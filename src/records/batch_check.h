@@ -61,7 +61,7 @@ private:
 class BatchTrail {
 public:
     // The first batch begins at `offset`. `before` holds the bytes right before it, as far as they have already been
-    // read. Throws InputChangedError, and what read_bytes() throws.
+    // read. Throws InputChangedError, and what Blob::read() throws.
     BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> before);
 
     // Takes the next batch, which must have been compared. Call this before any result from the batch leaves the

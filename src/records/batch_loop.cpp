@@ -3,8 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "io/file_blob.h"
-
 namespace cleave {
 namespace {
 
@@ -26,7 +24,7 @@ BatchLoop::BatchLoop(const Blob& blob, BlobRange range, std::uint64_t record, co
       options_(without_meter(options)),
       meter_(options.meter),
       check_(check),
-      can_guess_(access == BatchAccess::kFile || !mapped_bytes(blob, range.offset, range.size).empty()),
+      can_guess_(access == BatchAccess::kFile || !blob.mapped(range.offset, range.size).empty()),
       end_(range.offset + range.size),
       at_{range.offset, record} {
     if (check != nullptr) trail_.emplace(*check, range.offset, before);

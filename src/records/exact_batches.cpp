@@ -131,7 +131,7 @@ bool ExactBatches::next_of_blob(OwnedBatch& batch) {
         // The memory reserved for a long record is touched only as far as the record extends.
         if (size + part > batch.copy.size()) batch.copy.reserve(std::max(size + part, kGrowth * size));
         const std::span<std::uint8_t> bytes{batch.copy.data() + size, part};
-        read_bytes(*blob_, read_, bytes);
+        blob_->read(read_, bytes);
         const auto last = Walker::last_of(walker_.walk(bytes));
         const std::uint64_t start = last ? read_ + *last : begin_.offset;
         read_ += part;

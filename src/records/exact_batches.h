@@ -33,7 +33,7 @@ public:
 
     // Sets `batch` to the next batch. Returns false after the last one. If a record is too long, its beginning is still
     // returned as a cut batch, because its fields may already show a fault. After a cut batch, throws InputError. Also
-    // throws what SequentialReader::read() and read_bytes() throw.
+    // throws what SequentialReader::read() and Blob::read() throw.
     bool next(OwnedBatch& batch);
     // Throws InputError if the batch is cut.
     void require_whole(const Batch& batch) const;

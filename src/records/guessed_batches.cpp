@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "io/file_blob.h"
 #include "records/guessed_start.h"
 #include "records/private_bytes.h"
 
@@ -27,7 +26,7 @@ GuessedBatches::GuessedBatches(const Blob& blob, BlobRange range, const Dialect&
       size_(options.size),
       search_(access == BatchAccess::kFile ? std::min(options.size, kSearchInFile) : options.size) {
     if (access == BatchAccess::kFile) return;
-    mapped_ = mapped_bytes(blob, range.offset, range.size);
+    mapped_ = blob.mapped(range.offset, range.size);
     if (!mapped_.empty()) ahead_.emplace(blob_, range.offset, range.offset + range.size);
 }
 
@@ -51,7 +50,7 @@ void GuessedBatches::find(OwnedBatch& batch, Walker& walker) {
     } else {
         batch.copy.renew(static_cast<std::size_t>(high - low));
         const std::span<std::uint8_t> copy(batch.copy.data(), static_cast<std::size_t>(high - low));
-        read_bytes(blob_, range_.offset + low, copy);
+        blob_.read(range_.offset + low, copy);
         part = copy;
     }
     const auto guess = [&](std::uint64_t offset) {

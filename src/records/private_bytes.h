@@ -16,13 +16,7 @@
 
 namespace cleave {
 
-// Both functions copy into.size() bytes of the blob from `offset` on. These bytes must be within the blob. Both
-// functions throw what Blob::lend() and Blob::throw_if_lost() throw.
-//
-// read_bytes() uses pread() if the blob is a file, even a mapped one, so that no signal is raised if the file has
-// become shorter.
-void read_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
-// copy_bytes() is faster for a mapped blob, because it copies from the mapping.
+// Does what Blob::read() does, but copies from the mapping of a mapped blob, which is faster.
 void copy_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
 
 // Use from one thread at a time.

@@ -120,8 +120,8 @@ public:
         store_.put(url_ + suffix, bytes, cancellation_);
     }
 
-    const void* of_module(const cleave_store_module& other) const {
-        return &other == &module() ? object_.get() : nullptr;
+    const void* object_of(const void* other) const noexcept override {
+        return other == &module() ? object_.get() : nullptr;
     }
 
 private:
@@ -210,8 +210,7 @@ void StoreUpload::put(std::uint32_t number, std::span<const std::uint8_t> bytes)
 }
 
 bool StoreUpload::copy(std::uint32_t number, const RemoteFile& file, std::uint64_t offset, std::uint64_t size) {
-    const auto* stored = dynamic_cast<const StoredObject*>(&file.origin());
-    const void* object = stored == nullptr ? nullptr : stored->of_module(module_);
+    const void* object = file.origin().object_of(&module_);
     if (object == nullptr) return false;
     Call call(name_, cancellation_);
     const cleave_store_result result = module_.copy_part(upload_.get(), number, object, offset, size, call.get());

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/file_blob.h"
-
 namespace cleave {
 namespace {
 
@@ -22,7 +20,7 @@ void Gatherer::write(std::span<const BlobRange> parts, std::uint64_t header_size
     uncounted_ = header_size;
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     buffer_.reserve(kBufferSize);
-    const auto bytes = mapped_bytes(blob_, 0, blob_.size());
+    const auto bytes = blob_.mapped(0, blob_.size());
     for (std::size_t i = 0; i < parts.size();) {
         if (!bytes.empty() && i + kAhead < parts.size()) {
             const std::uint8_t* const ahead = bytes.data() + parts[i + kAhead].offset;

@@ -6,14 +6,14 @@
 
 #include "cleave/error.h"
 #include "io/copy.h"
+#include "io/remote_file.h"
 
 namespace cleave {
 
-StoreCopies::StoreCopies(const Input& input)
-    : file_(input.is_stream() ? RemoteBehind{} : remote_behind(input.blob())) {}
+StoreCopies::StoreCopies(const Input& input) : file_(input.is_stream() ? BlobBacking{} : input.blob().backing()) {}
 
 bool StoreCopies::copy(StoreUpload& upload, std::uint32_t number, BlobRange range) {
-    const auto copied = [&] { return upload.copy(number, *file_.file, file_.offset + range.offset, range.size); };
+    const auto copied = [&] { return upload.copy(number, *file_.remote, file_.offset + range.offset, range.size); };
     if (state_ == State::kWork) return copied();
     const MutexLock lock(first_);
     if (state_ == State::kRefused) return false;
@@ -25,7 +25,7 @@ bool StoreCopies::copy(StoreUpload& upload, std::uint32_t number, BlobRange rang
 void StoreCopies::check() const {
     if (state_ != State::kWork) return;
     std::array<std::uint8_t, 1> first{};
-    file_.file->origin().read(file_.offset, first);
+    file_.remote->origin().read(file_.offset, first);
 }
 
 StoreOutput::StoreOutput(RequestQueue& queue, ObjectUpload& object, const Input& input, StoreCopies& copies,

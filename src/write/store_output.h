@@ -20,10 +20,10 @@
 
 #include "base/helpers.h"
 #include "base/mutex.h"
+#include "cleave/blob.h"
 #include "cleave/compression.h"
 #include "cleave/input.h"
 #include "io/encoder.h"
-#include "io/file_blob.h"
 #include "store/request_queue.h"
 #include "write/object_upload.h"
 #include "write/piece_target.h"
@@ -36,7 +36,7 @@ public:
     // `input` must outlive the object.
     explicit StoreCopies(const Input& input);
 
-    bool may_work() const noexcept { return file_.file != nullptr && state_ != State::kRefused; }
+    bool may_work() const noexcept { return file_.remote != nullptr && state_ != State::kRefused; }
 
     // Copies a range of the input as a part. Returns false if the store refuses. Until one copy has worked, others wait
     // for it.
@@ -51,7 +51,7 @@ public:
 private:
     enum class State : std::uint8_t { kUnknown, kWork, kRefused };
 
-    RemoteBehind file_;
+    BlobBacking file_;
     std::atomic<State> state_ = State::kUnknown;
     Mutex first_;  // held by the first copy
 };

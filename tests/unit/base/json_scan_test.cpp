@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_string.h"
 #include "guarded_memory.h"
 #include "inputs.h"
 #include "keys/json_path.h"
-#include "base/json_string.h"
 
 namespace cleave::test::json_scan_test {
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <clocale>
 #include <cmath>
 #include <cstdint>
 #include <ctime>
@@ -60,6 +61,11 @@ TEST(Json, WritesDoublesSoThatTheyAreReadAgain) {
         ASSERT_EQ(parse_json(text), Json(number)) << text;
         ASSERT_LE(text.size(), expected_text(number).size()) << text;
     }
+    const char* const locale =
+        std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // with a decimal comma, where it is installed
+    EXPECT_EQ(Json(1.5e-7).text(), "1.5e-07");
+    EXPECT_EQ(parse_json("[2.5,1e3]"), Json(Json::Array{2.5, 1000.0}));
+    if (locale != nullptr) std::setlocale(LC_NUMERIC, "C");
     EXPECT_EQ(Json(1.0).text(), "1.0");
     EXPECT_EQ(Json(0.25).text(), "0.25");
     EXPECT_EQ(Json(-0.0).text(), "-0.0");

@@ -179,6 +179,32 @@ TEST_F(ReadFileTest, ATruncatedFileIsAnErrorWhereverItIsRead) {
     });
 }
 
+// Without a guard, a copy from the mapping of a file that has become shorter would end the process.
+TEST_F(ReadFileTest, ARangeIsReadAsWhatItIsARangeOf) {
+    std::string text(300'000, 'x');
+    for (std::size_t i = 0; i < text.size(); i += 7) text[i] = static_cast<char>('a' + i % 26);
+    const std::string path = write(text);
+    const Input input = open_mapped(path);
+    const RangeBlob outer(input.blob(), 100'000, 250'000);
+    const RangeBlob range(outer, 1'000, 120'000);
+    EXPECT_GE(range.backing().descriptor, 0);
+    EXPECT_EQ(range.backing().offset, 101'000U);
+    const auto mapped = range.mapped(5, 1000);
+    EXPECT_EQ(std::string(mapped.begin(), mapped.end()), text.substr(101'005, 1000));
+    std::vector<std::uint8_t> bytes(1000);
+    range.read(70'000, bytes);
+    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), text.substr(171'000, 1000));
+    EXPECT_THROW(range.read(118'500, bytes), ArgumentError);
+    fs::resize_file(path, 10'000);
+    EXPECT_THROW(range.read(70'000, bytes), InputChangedError);
+
+    const MemoryBlob memory(bytes_of(text));
+    memory.read(170'000, bytes);
+    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), text.substr(170'000, 1000));
+    EXPECT_TRUE(memory.mapped(0, 10).empty());
+    EXPECT_LT(memory.backing().descriptor, 0);
+}
+
 TEST_F(ReadFileTest, SnapshotsAndStreamsCanBeReadSoToo) {
     const std::string path = write("h\n1\nha");
     Input input = Input::open_snapshot(path, nullptr, Access::kRead);

@@ -10,7 +10,7 @@
 #include "cleave/cancel.h"
 #include "cleave/error.h"
 #include "cleave/scan.h"
-#include "io/file_blob.h"
+#include "io/remote_file.h"
 
 namespace cleave::store_test {
 
@@ -168,7 +168,7 @@ TEST(Store, CopiesOnlyItsModulesObjects) {
     StoreUpload upload(store, "s3://bucket/key", nullptr);
     EXPECT_FALSE(upload.copy(1, OtherFile(), 0, 10));
     const Input input = store.open("s3://bucket/source", nullptr, Encoding::kBytes);
-    EXPECT_TRUE(upload.copy(1, *remote_behind(input.blob()).file, 0, 10));
+    EXPECT_TRUE(upload.copy(1, *input.blob().backing().remote, 0, 10));
 }
 
 TEST(Store, ACancelledRead) {
