@@ -43,20 +43,20 @@ class Step(NamedTuple):
 
 
 # In the order in which they start. Two run at once, but only one that compiles: two builds side by side take half as
-# long again as one after the other. Steps that hold "environment" use build/venv-3.11 and build/wheel.
+# long again as one after the other. The tests of a build run three at a time; of the rest, most are one process, and
+# come before, so that no processor waits at the end. Steps that hold "environment" use build/venv-3.11 and build/wheel.
 AT_ONCE = 2
 STEPS = {
     "build-release": Step("", "compiler", 40, "./dev build-tests release"),
     "release": Step("build-release", "", 60, "./dev test release"),
     "build-asan": Step("", "compiler", 40, "./dev build-tests asan"),
-    "asan": Step("build-asan", "", 60, "env ASAN_OPTIONS=detect_leaks=0 ./dev test asan -LE rare"),
     "build-tsan": Step("", "compiler", 40, "./dev build-tests tsan"),
+    "python": Step("build-release", "compiler environment", 40, "./dev python-test 3.11"),
+    "interop": Step("build-release", "environment", 40, "./dev interop"),
+    "counts": Step("build-release", "compiler", 40, "./dev counts --against {base}"),
     "lint": Step("build-release", "compiler", 60, "./dev lint --changed {base}"),
-    "tsan": Step("build-tsan", "", 60, "./dev test tsan -LE rare"),
-    "fuzz": Step("build-asan", "", 40, "./dev fuzz-changed {base}"),
     # No test runs the device code here, and optimising it takes most of the time. ./dev prove builds it optimised.
     "gpu": Step("", "compiler", 40, "env CLEAVE_CUDA_ARCHITECTURES=90 CLEAVE_CUDA_FLAGS=-G ./dev gpu"),
-    "counts": Step("build-release", "compiler", 40, "./dev counts --against {base}"),
     # External checks, if they exist: the contract, and faults that were found.
     "acceptance": Step("build-release build-asan", "", 40, """
         python3 ../shared/acceptance/accept.py --cleave build/release/cleave --seed 1
@@ -65,8 +65,9 @@ STEPS = {
         python3 ../shared/found/run.py build/release/cleave
         python3 ../shared/found/run.py build/release/cleave ../shared/found/cases-2026-11-28.jsonl
         python3 ../shared/found/run.py build/asan/cleave"""),
-    "python": Step("build-release", "compiler environment", 40, "./dev python-test 3.11"),
-    "interop": Step("build-release", "environment", 40, "./dev interop"),
+    "fuzz": Step("build-asan", "", 40, "./dev fuzz-changed {base}"),
+    "asan": Step("build-asan", "", 60, "env ASAN_OPTIONS=detect_leaks=0 ./dev test asan -LE rare"),
+    "tsan": Step("build-tsan", "", 60, "./dev test tsan -LE rare"),
 }
 
 
