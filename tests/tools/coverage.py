@@ -76,8 +76,10 @@ def shown():
     subprocess.run([llvm("profdata"), "merge", "-sparse", "-o", merged,
                     *glob.glob(os.path.join(PROFILES, "*.profraw"))], check=True)
     # Passes the objects to llvm-cov, not the programs, which lack functions that no program calls.
-    objects = [path for folder in ("CMakeFiles", "src")
-               for path in glob.glob(os.path.join(BUILD, folder, "**", "*.o"), recursive=True)]
+    # Objects of sources that have been moved since an earlier build are not in the list.
+    with open(os.path.join(BUILD, "build.ninja"), encoding="utf-8") as file:
+        built = re.findall(r"^build ((?:CMakeFiles|src)/\S*\.o):", file.read(), re.MULTILINE)
+    objects = [os.path.join(BUILD, path) for path in built]
     words = [word for path in objects for word in ("-object", path)][1:]
     # Names of sources are relative to ROOT or, if ccache has called clang, to BUILD.
     for folder in (".", os.path.relpath(BUILD, ROOT)):
