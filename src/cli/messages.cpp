@@ -10,41 +10,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 #include "cli/formatted.h"
 
 namespace cleave::cli {
 namespace {
-
-// "\xHH".
-struct Escape {
-    std::array<char, 4> characters;
-    std::string_view text() const { return {characters.data(), characters.size()}; }
-};
-
-Escape escaped(char byte) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const auto value = static_cast<unsigned char>(byte);
-    return {{'\\', 'x', kDigits[value >> 4], kDigits[value & 0xF]}};
-}
-
-// Passes `text` to `append` in parts, with its control characters as \xHH. Throws only what `append` throws.
-template <class Append>
-void append_printable(std::string_view text, const Append& append) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-        constexpr unsigned char kDelete = 0x7F;
-        // The C1 control characters, U+0080 to U+009F, in UTF-8.
-        const bool is_wide_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
-        if (byte < ' ' || byte == kDelete || is_wide_control) {
-            append(escaped(text[i]).text());
-        } else {
-            append(text.substr(i, 1));
-        }
-        if (is_wide_control) append(escaped(text[++i]).text());
-    }
-}
 
 // Writes lines of any length to standard error, without allocating memory. Bytes that cannot be written are lost.
 class MessageWriter {
@@ -132,19 +103,13 @@ bool is_terminal(int descriptor) {
     return ::isatty(descriptor) == 1 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
 }
 
-std::string printable(std::string_view text) {
-    std::string out;
-    append_printable(text, [&](std::string_view part) { out += part; });
-    return out;
-}
-
 PrintableData printable_data(std::string_view text, std::size_t caret) {
     PrintableData shown;
     std::size_t columns = 0;
     for (std::size_t i = 0; i < text.size();) {
         const Character character = character_at(text, i);
         const std::string_view bytes = text.substr(i, character.size);
-        const std::string printed = character.code ? printable(bytes) : std::string(escaped(bytes.front()).text());
+        const std::string printed = character.code ? printable(bytes) : std::string(EscapedByte(bytes.front()).text());
         if (i + character.size > caret && i <= caret) shown.caret = columns;
         columns += printed == bytes ? columns_of(*character.code) : printed.size();
         shown.text += printed;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/printable.h"
 #include "cleave/error.h"
 
 namespace cleave::cli {
@@ -14,11 +15,8 @@ namespace cleave::cli {
 // Whether the descriptor is a terminal that understands the usual escape sequences.
 bool is_terminal(int descriptor);
 
-// The text with its control characters as \xHH, so that names and data cannot control the terminal.
-std::string printable(std::string_view text);
-
-// The same for data, where bytes that are not UTF-8 become \xHH, too. Also returns the column, from 0, of text[caret]
-// or of the end of the text. East Asian wide characters and emoji take two columns.
+// Like printable(), but bytes that are not UTF-8 become \xHH, too. Also returns the column, from 0, of text[caret] or
+// of the end of the text. East Asian wide characters and emoji take two columns.
 struct PrintableData {
     std::string text;
     std::size_t caret = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "cleave/error.h"
 #include "memory/completed_manager.h"
 #include "memory/plugin.h"

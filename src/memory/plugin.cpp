@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/printable.h"
 #include "base/shared_library.h"
 #include "cleave/memory.h"
 
@@ -73,24 +74,6 @@ void check_version(const cleave_memory_manager& manager, const std::string& orig
         !agrees(CLEAVE_MEMORY_CAN_DEFER, ends)) {
         throw MemoryManagerError(prefix + "its capabilities do not agree with its members");
     }
-}
-
-std::string printable(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string out;
-    unsigned char previous = 0;
-    for (const char character : text) {
-        const auto byte = static_cast<unsigned char>(character);
-        // The UTF-8 forms of U+0080 to U+009F, C2 80 to C2 9F, are control characters too.
-        const bool is_control = byte < ' ' || byte == 0x7F || (previous == 0xC2 && byte >= 0x80 && byte < 0xA0);
-        if (is_control) {
-            out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 0xF]};
-        } else {
-            out += character;
-        }
-        previous = byte;
-    }
-    return out;
 }
 
 }  // namespace cleave

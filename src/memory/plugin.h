@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "cleave/memory_manager.h"
 
@@ -17,8 +16,5 @@ const cleave_memory_manager* open_plugin(const std::string& path, const std::str
 // Throws MemoryManagerError if the manager has a different version of the interface or lacks a required member.
 // `origin` is what messages call the manager.
 void check_version(const cleave_memory_manager& manager, const std::string& origin);
-
-// A string from a plugin, made safe for messages: control characters become \xHH.
-std::string printable(std::string_view text);
 
 }  // namespace cleave

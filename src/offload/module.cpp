@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "base/module_paths.h"
+#include "base/printable.h"
 #include "base/shared_library.h"
 #include "cleave/error.h"
-#include "memory/plugin.h"
 
 namespace cleave {
 namespace {

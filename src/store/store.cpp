@@ -8,7 +8,7 @@
 
 #include "base/module.h"
 #include "base/module_paths.h"
-#include "memory/plugin.h"
+#include "base/printable.h"
 #include "store/read_ahead_file.h"
 
 namespace cleave {

@@ -31,7 +31,7 @@ FLOORS = [
     {"check": "scan dialect io", "fields": "scan kernels dialect memory", "ranges": "scan kernels dialect",
      "records": "scan io memory"},
     {"scan": "kernels dialect io"},
-    {"index": "dialect io", "kernels": "", "offload": "io memory", "store": "io memory"},
+    {"index": "dialect io", "kernels": "", "offload": "io memory", "store": "io"},
     {"dialect": "", "io": "inflate", "memory": ""},
     {"inflate": ""},
     {"base": ""},

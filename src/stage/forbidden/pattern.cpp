@@ -13,9 +13,9 @@
 #include "base/module.h"
 #include "base/module_paths.h"
 #include "base/mutex.h"
+#include "base/printable.h"
 #include "cleave/error.h"
 #include "cleave/stage.h"
-#include "memory/plugin.h"
 #include "memory/value_buffer.h"
 #include "stage/forbidden/forbidden.h"
 

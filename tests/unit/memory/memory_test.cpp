@@ -103,7 +103,7 @@ TEST(MemoryPlugins, FaultsAreErrorsThatNameThePlugin) {
         std::pair{"null-manager", "returned no manager"},
         std::pair{"open", "cannot start: Device or resource busy"},
         std::pair{"open=no licence", "cannot start: no licence"},
-        std::pair{"open=a\033[2Jb\x7f\xc2\x9bz\xc3\xa4", "cannot start: a\\x1b[2Jb\\x7f\xc2\\x9bz\xc3\xa4"},
+        std::pair{"open=a\033[2Jb\x7f\xc2\x9bz\xc3\xa4", "cannot start: a\\x1b[2Jb\\x7f\\xc2\\x9bz\xc3\xa4"},
         std::pair{"nonsense", "cannot start: no fault 'nonsense'"},
     };
     for (const auto& [fault, why] : faults) EXPECT_EQ(failure_of(kFaulty + ":" + fault), prefix + why) << fault;
