@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "base/json_scan.h"
@@ -63,7 +64,7 @@ void append_number(std::string& out, Number number) {
 // would take 6 % of the instructions of a short run.
 std::string with_point(std::string_view number, bool is_of_locale) {
     std::array<char, 8> half{};
-    std::snprintf(half.data(), half.size(), "%.1f", 0.5);
+    std::ignore = std::snprintf(half.data(), half.size(), "%.1f", 0.5);
     std::string_view in_locale(half.data() + 1);
     in_locale.remove_suffix(1);
     const std::string_view from = is_of_locale ? in_locale : ".";
@@ -80,7 +81,7 @@ void append_double(std::string& out, double number) {
     }
     std::array<char, 32> digits{};
     for (int count = 15; count <= 17; ++count) {
-        std::snprintf(digits.data(), digits.size(), "%.*g", count, number);
+        std::ignore = std::snprintf(digits.data(), digits.size(), "%.*g", count, number);
         if (std::strtod(digits.data(), nullptr) == number) break;
     }
     const std::string text = with_point(digits.data(), true);

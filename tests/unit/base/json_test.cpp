@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <tuple>
 
 #include "base/json.h"
 
@@ -51,7 +52,7 @@ TEST(Json, WritesNumbersListsAndMembersInTheirOrder) {
 TEST(Json, WritesDoublesSoThatTheyAreReadAgain) {
     std::mt19937_64 random(6);  // NOLINT(bugprone-random-generator-seed): the same numbers each time
     for (int round = 0; round < 100'000; ++round) {
-        double number = std::bit_cast<double>(random());
+        auto number = std::bit_cast<double>(random());
         if (round % 2 == 0) number = static_cast<double>(random() >> (random() % 64)) / 1000;
         if (!std::isfinite(number)) continue;
         const std::string text = Json(number).text();
@@ -65,7 +66,7 @@ TEST(Json, WritesDoublesSoThatTheyAreReadAgain) {
         std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // with a decimal comma, where it is installed
     EXPECT_EQ(Json(1.5e-7).text(), "1.5e-07");
     EXPECT_EQ(parse_json("[2.5,1e3]"), Json(Json::Array{2.5, 1000.0}));
-    if (locale != nullptr) std::setlocale(LC_NUMERIC, "C");
+    if (locale != nullptr) std::ignore = std::setlocale(LC_NUMERIC, "C");
     EXPECT_EQ(Json(1.0).text(), "1.0");
     EXPECT_EQ(Json(0.25).text(), "0.25");
     EXPECT_EQ(Json(-0.0).text(), "-0.0");
@@ -104,7 +105,7 @@ TEST(Json, ReadsWhatNlohmannReads) {
                              R"({"\udc00":1})",
                              "[1]x",
                              "[1],",
-                             "\"\\x\"",
+                             R"("\x")",
                              R"(["\b\f\n\r\t\/\\\"\u0000"])",
                              "[[],{},[{}]]",
                              "-",
