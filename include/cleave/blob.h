@@ -1,9 +1,9 @@
 // Bytes with random access, in memory or in a file. For bytes in order, see stream.h. Knows nothing about CSV.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -53,7 +53,8 @@ public:
     // signal is raised if it has become shorter. Throws what lend() and throw_if_lost() throw.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const {
         std::vector<std::uint8_t> buffer;
-        std::ranges::copy(lend(offset, into.size(), buffer), into.begin());
+        const auto bytes = lend(offset, into.size(), buffer);
+        if (!bytes.empty()) std::memcpy(into.data(), bytes.data(), bytes.size());
         throw_if_lost();
     }
 
