@@ -28,7 +28,7 @@ class RemoteFile;
 
 // The file that holds a blob's bytes as they are, and where they begin in it. At most one of the two is set.
 struct BlobBacking {
-    int descriptor = -1;                 // of a file of this machine; -1 if there is none
+    int descriptor = -1;                 // of a local file, or -1
     const RemoteFile* remote = nullptr;  // such as an object in a store
     std::uint64_t offset = 0;
 };

@@ -33,7 +33,7 @@ void append_string(std::string& out, std::string_view string) {
         if (const std::uint8_t* const behind = skip_plain_text(at, end); behind != at) {
             out.append(reinterpret_cast<const char*>(at), static_cast<std::size_t>(behind - at));
             at = behind;
-        } else if (const std::uint64_t size = utf8_size(at, end); size > 1 || *at == 0x7F) {
+        } else if (const std::uint64_t size = utf8_size(at, end); size > 1) {
             out.append(reinterpret_cast<const char*>(at), size);
             at += size;
         } else if (size == 0) {

@@ -13,7 +13,7 @@
 //       nor move one there: a folder moves to another one only if its own ".." can be written. Its owner is not
 //       "nobody", as whom the files of users show that are unknown in a user namespace.
 //   no file and no link: a user may make a hard link to a file of somebody else, and move it out of a folder of the
-//       user's own. The target of a link would be up to whoever made it.
+//       user's own. Whoever made a link chose its target.
 //   no mount point: a user may mount a FUSE file system there, which reports any owner and any mode.
 //
 // An entry that passes stays what it is, because only the caller and root can change it. Everything below it is checked

@@ -27,7 +27,7 @@ public:
     BlobBacking backing() const noexcept override { return {source_.file.get(), source_.remote.get(), source_.offset}; }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
 
-    // See GzipBlob.
+    // How many threads will read at once: see GzipBlob.
     virtual void set_threads(unsigned /*threads*/) noexcept {}
 
     // Drops the last `size` bytes, which may be at most size(). Do not call this while another thread uses the blob.

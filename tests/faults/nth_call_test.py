@@ -4,9 +4,10 @@
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
 Each failure has the next of a call's errors. With --rounds N there are N times as many pieces, and so more calls, and
-each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only; with
---rounds 1 only the first and then every third call fails. If a call is made but never fails, the check fails. The table at the end says how often each call failed, and how the runs
-ended: whole, clean, in the loader (clean, and before main), or with remnants where removing them failed ("rest").
+each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only;
+with --rounds 1 only the first and then every third call fails. If a call is made but never fails, the check fails. The
+table at the end says how often each call failed, and how the runs ended: whole, clean, in the loader (clean, and before
+main), or with remnants where removing them failed ("rest").
 """
 import collections
 import concurrent.futures

@@ -216,8 +216,8 @@ def interrupted(bench):
             try:
                 while process.poll() is None and processor_seconds(process.pid) < 2:   # all else takes a tenth of it
                     time.sleep(0.02)
-                process.send_signal(signal.SIGTERM)   # a shell's background job ignores SIGINT
-                check(process.wait(timeout=30) == -signal.SIGTERM, "it ends by the signal")
+                process.send_signal(signal.SIGINT)
+                check(process.wait(timeout=30) == -signal.SIGINT, "it ends by the signal")
             finally:
                 process.kill()
             check(os.listdir(site.work) == ["in.csv"], "nothing is left: %s" % os.listdir(site.work))

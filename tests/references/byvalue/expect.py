@@ -246,7 +246,7 @@ def cut(case, body):
 
 
 def fixed_piece(case, key, number, ends):
-    """The bucket or part, from 0, of record `number`, from 1. `ends`: those of the parts."""
+    """The bucket or part, from 0, of record `number`, which counts from 1. `ends` are the ends of the parts."""
     if case.buckets:
         return names.hash_of(key, case.hash_seed) % case.buckets
     hash_ = names.hash_of_number(number, case.hash_seed) if case.is_draw else names.hash_of(key, case.hash_seed)
