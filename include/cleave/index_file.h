@@ -24,12 +24,6 @@ namespace cleave {
 // The distance between the entries of an index, in bytes of the file.
 constexpr std::uint64_t kIndexStep = std::uint64_t{1} << 20;
 
-// There is an index, but it must not be trusted. `what()` says why.
-class IndexError : public ErrorOf<std::runtime_error> {
-public:
-    using ErrorOf::ErrorOf;
-};
-
 // What an index says about its file, except for its entries.
 struct IndexHead {
     std::uint64_t dialect_digest = 0;  // of the dialect with which the file was read
@@ -159,7 +153,7 @@ enum class IndexMatch : std::uint8_t {
 // The index of an open file. With Access::kMapped, it is mapped if a MappingGuard exists, which must then outlive it;
 // otherwise all but the windows is read into memory: 16 bytes for each MiB of the file and, for a gzip file, up to 40
 // more. Any thread may use it.
-class IndexFile {
+class IndexFile final : public RecordMap {
     struct Impl;
 
 public:
@@ -173,16 +167,18 @@ public:
 
     // For open() only.
     explicit IndexFile(std::unique_ptr<Impl> impl);
-    IndexFile(const IndexFile&) = delete;
-    IndexFile& operator=(const IndexFile&) = delete;
-    ~IndexFile();
+    ~IndexFile() override;
+
+    bool is_for(const Dialect& dialect) const override;
+    Findings findings() const override;
+    std::uint64_t step() const noexcept override;
+    Boundary entry(std::size_t number) const noexcept override;
 
     // For a checkpoint, see below.
     const IndexView& view() const noexcept;
     // As IndexView::checkpoint(). Reads the window if it is not mapped, and throws SystemError if that fails.
     GzipCheckpoint checkpoint(std::size_t number) const;
-    // Throws IndexError if bytes of the index could not be read since it was opened.
-    void throw_if_lost() const;
+    void throw_if_lost() const override;
 
 private:
     friend bool read_by_index(Input& input, Access access);

@@ -16,9 +16,8 @@
 
 namespace cleave {
 
-class InputHash;
 class RemoteFile;
-struct GzipInput;
+struct InputParts;
 
 // Enough information to recognise a file, and to tell whether it has been written to.
 struct FileIdentity {
@@ -84,10 +83,6 @@ public:
                            const Cancellation* cancellation = nullptr);
     static Input of_memory(TemporaryBytes auto&& bytes, const std::string& path,
                            const Cancellation* cancellation = nullptr) = delete;
-
-    // A file elsewhere: see io/remote_file.h. It is a blob that is not mapped, or a stream if it is compressed.
-    static Input of_remote(std::shared_ptr<const RemoteFile> file, const std::string& path,
-                           const Cancellation* cancellation = nullptr, Encoding encoding = Encoding::kBytes);
 
     Input(Input&&) noexcept;
     Input& operator=(Input&&) noexcept;
@@ -184,8 +179,7 @@ public:
 private:
     struct Impl;
     friend class RecordIndex;
-    friend struct GzipInput;
-    friend class InputHash;
+    friend struct InputParts;
 
     explicit Input(std::shared_ptr<Impl> impl);
     Impl& opened() const;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "cleave/blob.h"
@@ -22,9 +23,9 @@ namespace cleave {
 class BlockSummariser;
 class DeviceChoice;
 class FirstStarts;
-class IndexFile;
 class MemoryManager;
 class RecordIndex;
+class RecordMap;
 struct BlockReport;
 class Walker;
 
@@ -44,7 +45,7 @@ struct Execution {
     std::shared_ptr<DeviceChoice> offload = nullptr;  // where stages may run on a device; nullptr: the CPU alone
     // The input's index, see index_file.h, which index_records() and its callers read instead of scanning; nullptr:
     // none.
-    std::shared_ptr<const IndexFile> index = nullptr;
+    std::shared_ptr<const RecordMap> index = nullptr;
     // What index_records() returned for the same input and dialect before. It then returns a copy instead of scanning,
     // but still notices a change of the input. Needed only during the call. nullptr: nothing.
     const RecordIndex* known = nullptr;
@@ -88,6 +89,31 @@ struct Findings {
     std::uint64_t records_before_data(bool has_header) const { return has_header ? header_records : preamble_records; }
 
     bool operator==(const Findings&) const = default;
+};
+
+// What is known of the records of a file without a scan, such as its index: see index_file.h. Any thread may use it.
+class RecordMap {
+public:
+    RecordMap() = default;
+    RecordMap(const RecordMap&) = delete;
+    RecordMap& operator=(const RecordMap&) = delete;
+    virtual ~RecordMap() = default;
+
+    // Whether the file was read with this dialect.
+    virtual bool is_for(const Dialect& dialect) const = 0;
+    // preamble_records and open_quote are not set.
+    virtual Findings findings() const = 0;
+    virtual std::uint64_t step() const noexcept = 0;  // 1 .. kMaxBlockSize
+    // The first boundary at or after `number` * step(), which is within the file.
+    virtual Boundary entry(std::size_t number) const noexcept = 0;
+    // Throws IndexError if bytes of it could not be read.
+    virtual void throw_if_lost() const = 0;
+};
+
+// There is an index, but it must not be trusted. `what()` says why.
+class IndexError : public ErrorOf<std::runtime_error> {
+public:
+    using ErrorOf::ErrorOf;
 };
 
 // Whether an incomplete last record is kept: one without a terminator, or with an open quote at its end.
@@ -166,7 +192,7 @@ private:
     RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation, LastRecord last, FirstBytes first);
     // Reads the index of the blob. Throws InputChangedError if it belongs to a different blob.
-    RecordIndex(const IndexFile& file, std::shared_ptr<const Blob> blob, const Dialect& dialect,
+    RecordIndex(const RecordMap& map, std::shared_ptr<const Blob> blob, const Dialect& dialect,
                 const Execution& execution);
 
     std::size_t block_count() const;

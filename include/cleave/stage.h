@@ -16,6 +16,7 @@
 #include "cleave/blob.h"
 #include "cleave/dialect.h"
 #include "cleave/fields.h"
+#include "cleave/rule_text.h"
 #include "cleave/stage_error.h"
 
 namespace cleave {
@@ -57,14 +58,6 @@ private:
     std::string name_;
     std::string text_;
     std::shared_ptr<const CompiledPattern> compiled_;
-};
-
-// Text that the user gave: a rule, a list of columns, or a line of a rules file.
-struct RuleText {
-    std::string text = {};
-    std::string origin = {};  // "--redact", "--select", or "PATH:LINE"
-
-    bool operator==(const RuleText&) const = default;
 };
 
 // A file that rules name: its path as in the rule, and its content.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cleave/index_file.h"
-#include "io/file_stream.h"
+#include "io/decoded_stream.h"
 
 namespace cleave {
 

@@ -242,6 +242,17 @@ bool read_by_index(Input& input, Access access) {
 
 const IndexView& IndexFile::view() const noexcept { return impl_->view; }
 
+bool IndexFile::is_for(const Dialect& dialect) const { return view().head().dialect_digest == dialect_digest(dialect); }
+
+Findings IndexFile::findings() const {
+    const IndexHead& head = view().head();
+    return {head.size, head.records, head.header_records, 0, std::nullopt, head.divergence};
+}
+
+std::uint64_t IndexFile::step() const noexcept { return view().head().step; }
+
+Boundary IndexFile::entry(std::size_t number) const noexcept { return view().entry(number); }
+
 GzipCheckpoint IndexFile::checkpoint(std::size_t number) const {
     if (!impl_->source.is_open()) return impl_->view.checkpoint(number);
     const BlobRange range = impl_->view.window_range(number);

@@ -15,13 +15,10 @@
 #include <vector>
 
 #include "cleave/error.h"
-#include "io/decoder.h"
 #include "io/fd.h"
 #include "io/file_blob.h"
 #include "io/file_stream.h"
-#include "io/gzip_blob.h"
-#include "io/gzip_input.h"
-#include "io/input_hash.h"
+#include "io/input_parts.h"
 #include "io/source.h"
 
 namespace cleave {
@@ -45,14 +42,6 @@ bool is_empty_file(const Source& source) {
     std::uint8_t byte = 0;
     return S_ISREG(source.status.st_mode) && source.status.st_size == 0 &&
            ::pread(source.file.get(), &byte, 1, static_cast<off_t>(source.offset)) == 0;
-}
-
-// What stands for the version of a remote file: as many bits of its SHA-256 as an inode has.
-std::uint64_t digest_of(const std::string& version) {
-    ContentHash hash;
-    hash.add({reinterpret_cast<const std::uint8_t*>(version.data()), version.size()});
-    constexpr std::size_t kDigits = 16;
-    return std::stoull(hash.digest().sha256.substr(0, kDigits), nullptr, 16);
 }
 
 // Whether the blob begins like compressed data.
@@ -147,9 +136,9 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     return Input(std::move(impl));
 }
 
-Input Input::of_remote(std::shared_ptr<const RemoteFile> file, const std::string& path,
-                       const Cancellation* cancellation, Encoding encoding) {
-    auto impl = std::make_shared<Impl>();
+Input InputParts::of_remote(std::shared_ptr<const RemoteFile> file, std::uint64_t inode, const std::string& path,
+                            const Cancellation* cancellation, Encoding encoding) {
+    auto impl = std::make_shared<Input::Impl>();
     impl->path = path;
     impl->cancellation = cancellation;
     impl->access = Access::kRead;
@@ -157,7 +146,7 @@ Input Input::of_remote(std::shared_ptr<const RemoteFile> file, const std::string
     impl->source.name = path;
     impl->source.remote = std::move(file);
     impl->identity.size = impl->source.remote->size();
-    impl->identity.inode = digest_of(impl->source.remote->version());
+    impl->identity.inode = inode;
     impl->place = impl->source.remote->place();
     impl->blob = make_file_blob(impl->source, impl->access);
     const bool has_bytes = impl->blob->size() > 0;
@@ -198,7 +187,7 @@ Input::Impl& Input::opened() const {
 
 const std::string& Input::path() const& { return opened().path; }
 std::string Input::path_with_suffix() const {
-    const std::string& suffix = is_stream() ? impl_->stream->inner_suffix() : impl_->inner_suffix;
+    const std::string suffix = is_stream() ? impl_->stream->inner_suffix() : impl_->inner_suffix;
     const std::string_view bare = without_compression_suffix(path());
     const bool has_suffix = bare.find('.', bare.rfind('/') + 1) != std::string_view::npos;  // npos + 1 is 0
     if (suffix.empty() || has_suffix) return path();
@@ -298,32 +287,23 @@ void Input::spool(Meter* meter) {
     impl.stream.reset();
 }
 
-const Source& InputHash::source_of(const Input& input) { return input.opened().source; }
+const Source& InputParts::source(const Input& input) { return input.opened().source; }
 
-void InputHash::hash_stream(Input& input, std::shared_ptr<ContentHash> hash) {
-    input.opened().stream->set_hash(std::move(hash));
-}
+FileStream* InputParts::stream(const Input& input) { return input.opened().stream.get(); }
 
-bool GzipInput::is_gzip_file(const Input& input) {
-    const Input::Impl& impl = input.opened();
-    return impl.stream && input.compression() == Compression::kGzip && has_size(impl.source) &&
-           impl.source.offset == 0 && impl.encoding == Encoding::kBytes;
-}
-
-void GzipInput::restart(Input& input, std::shared_ptr<DecodeObserver> observer) {
+void InputParts::restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer) {
     Input::Impl& impl = input.opened();
-    impl.stream->require_unread("make_index()");
+    impl.stream->require_unread(call);
     if (!impl.source.remote && ::lseek(impl.source.file.get(), 0, SEEK_SET) != 0) throw_errno(impl.source.name);
     impl.stream = std::make_unique<FileStream>(impl.source, impl.cancellation, impl.encoding, std::move(observer));
     impl.stream->set_threads(impl.threads);
 }
 
-void GzipInput::become_blob(Input& input, std::shared_ptr<const GzipMap> map) {
+void InputParts::become_blob(Input& input, const char* call, std::unique_ptr<FileBlob> blob) {
     Input::Impl& impl = input.opened();
-    impl.stream->require_unread("read_by_index()");
-    auto blob = std::make_unique<GzipBlob>(impl.source, std::move(map));
+    impl.stream->require_unread(call);
     blob->set_threads(impl.threads);
-    impl.compression = Compression::kGzip;
+    impl.compression = impl.stream->compression();
     impl.blob = std::move(blob);
     impl.stream.reset();
 }

@@ -10,6 +10,7 @@
 
 #include "cleave/error.h"
 #include "io/fd.h"
+#include "io/input_parts.h"
 
 namespace cleave {
 namespace {
@@ -19,9 +20,10 @@ constexpr std::size_t kHashedSize = std::size_t{1} << 20;
 }  // namespace
 
 InputHash::InputHash(Input& input) : cancellation_(input.cancellation()), hash_(std::make_shared<ContentHash>()) {
-    const Source& source = source_of(input);
+    const Source& source = InputParts::source(input);
     if (!source.remote && (!S_ISREG(source.status.st_mode) || !source.version)) {
-        hash_stream(input, hash_);
+        InputParts::stream(input)->set_observer(
+            [hash = hash_](std::span<const std::uint8_t> bytes) { hash->add(bytes); });
         return;
     }
     // Input::spool() closes the descriptor of the input.

@@ -29,10 +29,6 @@ public:
     ContentDigest finish();
 
 private:
-    // Defined in input.cpp. The reference is valid until Input::spool() is called.
-    static const Source& source_of(const Input& input);
-    static void hash_stream(Input& input, std::shared_ptr<ContentHash> hash);
-
     void hash_file(const std::stop_token& stop);
 
     const Cancellation* cancellation_;

@@ -49,6 +49,11 @@ EqualNeighbours::EqualNeighbours(const RecordIndex& index, Locator& locator, con
 
 EqualNeighbours::~EqualNeighbours() = default;
 
+std::unique_ptr<CutRule> make_cut_rule(const RecordIndex& index, Locator& locator, const Together& together,
+                                       bool has_header) {
+    return std::make_unique<EqualNeighbours>(index, locator, together, has_header);
+}
+
 // Returns the first record at or after `at` whose value differs from the value of the record at `run`. Precondition:
 // search_ has taken that value.
 Boundary EqualNeighbours::first_other(Boundary run, Boundary at) {

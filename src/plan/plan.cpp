@@ -5,13 +5,14 @@
 #include "cleave/plan.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "base/parallel.h"
 #include "cleave/error.h"
-#include "keys/equal_neighbours.h"
 #include "plan/check_arguments.h"
 #include "plan/limits.h"
+#include "scan/cut_rule.h"
 
 namespace cleave {
 namespace {
@@ -34,7 +35,7 @@ public:
           policy_(of_dialect(policy, index.dialect())),
           end_(index.end()),
           body_(locator_.start_of(index.findings().records_before_data(has_header()))) {
-        if (policy.together) runs_.emplace(index, locator_, *policy.together, has_header());
+        if (policy.together) runs_ = make_cut_rule(index, locator_, *policy.together, has_header());
     }
 
     const Policy& policy() const { return policy_; }  // adapted to the dialect
@@ -134,7 +135,7 @@ private:
     Policy policy_;
     Boundary end_;
     Boundary body_;
-    std::optional<EqualNeighbours> runs_;  // with Policy::together
+    std::unique_ptr<CutRule> runs_;  // with Policy::together
 };
 
 bool has_independent_ends(Policy policy) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cleave/error.h"
-#include "cleave/index_file.h"
 #include "cleave/scan.h"
 #include "dialect/check_arguments.h"
 #include "io/stable_input.h"
@@ -22,38 +21,35 @@ constexpr std::size_t kPartSize = std::size_t{64} << 10;
 }  // namespace
 
 // The entries are checked again here, because the bytes of the file may have changed since it was opened.
-RecordIndex::RecordIndex(const IndexFile& file, std::shared_ptr<const Blob> blob, const Dialect& dialect,
+RecordIndex::RecordIndex(const RecordMap& map, std::shared_ptr<const Blob> blob, const Dialect& dialect,
                          const Execution& execution)
     : blob_(std::move(blob)),
       size_(blob_->size()),
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
-      block_size_(static_cast<std::size_t>(file.view().head().step)),
+      block_size_(static_cast<std::size_t>(map.step())),
       threads_(execution.thread_count()),
       cancellation_(nullptr),
       memory_(execution.memory),
       is_read_(true) {
-    const IndexView& view = file.view();
-    const IndexHead& head = view.head();
-    if (head.dialect_digest != dialect_digest(dialect)) {
-        throw ArgumentError("execution: the index was made for a different dialect");
-    }
-    if (head.size != size_) throw InputChangedError();
+    if (!map.is_for(dialect)) throw ArgumentError("execution: the index was made for a different dialect");
+    findings_ = map.findings();
+    if (findings_.size != size_) throw InputChangedError();
     std::vector<std::uint8_t> buffer;
     lead_ =
         lead_of(blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer), dialect_);
-    findings_ = {head.size, head.records, head.header_records, lead_.records(), std::nullopt, head.divergence};
+    findings_.preamble_records = lead_.records();
     entries_.reserve(block_count());
     for (std::size_t i = 0; i < block_count(); ++i) {
-        const Boundary boundary = view.entry(i);
+        const Boundary boundary = map.entry(i);
         const std::uint64_t begin = block_begin(i);
         const std::uint64_t end = block_end(i);
         const bool is_behind = i > 0 && boundary.record < entries_.back().records_before;
-        if (boundary.offset < begin || is_behind || boundary.record > head.records) throw InputChangedError();
+        if (boundary.offset < begin || is_behind || boundary.record > findings_.records) throw InputChangedError();
         entries_.push_back({boundary.record, static_cast<std::uint32_t>(std::min(boundary.offset, end) - begin),
                             static_cast<std::uint8_t>(State::kRecordStart)});
     }
-    file.throw_if_lost();
+    map.throw_if_lost();
 }
 
 bool RecordIndex::has_same_records(const RecordIndex& other) const {

@@ -15,7 +15,6 @@
 
 #include "base/bits.h"
 #include "cleave/error.h"
-#include "cleave/index_file.h"
 #include "cleave/scan.h"
 #include "scan/carry.h"
 #include "scan/summarise.h"

@@ -6,9 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/content_hash.h"
 #include "base/module.h"
 #include "base/module_paths.h"
 #include "base/printable.h"
+#include "io/input_parts.h"
 #include "store/read_ahead_file.h"
 
 namespace cleave {
@@ -26,6 +28,14 @@ ModuleKind module_kind() {
 
 const cleave_store_module& open_module(const std::vector<std::string>& paths) {
     return load_module<cleave_store_module>(module_kind(), paths);
+}
+
+// What stands for the version of an object in a FileIdentity: as many bits of its SHA-256 as an inode has.
+std::uint64_t digest_of(const std::string& version) {
+    ContentHash hash;
+    hash.add({reinterpret_cast<const std::uint8_t*>(version.data()), version.size()});
+    constexpr std::size_t kDigits = 16;
+    return std::stoull(hash.digest().sha256.substr(0, kDigits), nullptr, 16);
 }
 
 using Clock = std::chrono::steady_clock;
@@ -261,8 +271,9 @@ std::vector<std::uint16_t> Stores::ports() const {
 
 Input Store::open(const std::string& url, const Cancellation* cancellation, Encoding encoding) const {
     const auto open = [&](const Cancellation& stop) { return find(url, &stop); };
-    return Input::of_remote(std::unique_ptr<const RemoteFile>(std::make_unique<ReadAheadFile>(open, cancellation)),
-                            shown_url(url), cancellation, encoding);
+    auto file = std::make_shared<const ReadAheadFile>(open, cancellation);
+    const std::uint64_t inode = digest_of(file->version());
+    return InputParts::of_remote(std::move(file), inode, shown_url(url), cancellation, encoding);
 }
 
 }  // namespace cleave
