@@ -65,6 +65,10 @@ public:
 
     virtual BlobBacking backing() const noexcept { return {}; }
 
+    // Says that the bytes of this range, which are within the blob, will soon be read, roughly in order. A remote file
+    // is then fetched in larger parts, many at a time, but none of it beyond the range.
+    virtual void will_read(BlobRange /*range*/) const noexcept {}
+
     // How many bytes are best asked for at once by a thread that reads a long range alone.
     virtual std::uint64_t best_size() const noexcept { return std::uint64_t{1} << 20; }
 
@@ -128,6 +132,7 @@ public:
         backing.offset += begin_;
         return backing;
     }
+    void will_read(BlobRange range) const noexcept override { blob_->will_read({begin_ + range.offset, range.size}); }
     std::uint64_t best_size() const noexcept override { return blob_->best_size(); }
     void throw_if_lost() const override { blob_->throw_if_lost(); }
     void throw_if_changed() const override { blob_->throw_if_changed(); }

@@ -108,6 +108,8 @@ public:
     std::size_t checkpoint_count() const noexcept { return checkpoint_count_; }
     // Precondition: `number` is below checkpoint_count().
     std::uint64_t checkpoint_offset(std::size_t number) const noexcept;
+    // How many compressed bytes lie before it, whole ones. Precondition: as above.
+    std::uint64_t checkpoint_byte(std::size_t number) const noexcept;
     // Throws IndexError if the window is damaged, and ArgumentError if the view lacks the windows, as the view of an
     // IndexFile may. Precondition: as checkpoint_offset().
     GzipCheckpoint checkpoint(std::size_t number) const;

@@ -267,7 +267,7 @@ private:
         std::uint64_t bits = 0;  // 0: no last answer
     };
 
-    void load(std::size_t block);
+    void load(std::size_t block, std::uint64_t to);
     void require_terminator(std::size_t block);
     void restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state);
     void approach(std::uint64_t offset);

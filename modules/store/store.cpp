@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kNoSuchRange = 416;
 constexpr char kTooMuch[] = "the server sent more than it was asked for";
+constexpr char kTooLittle[] = "the server sent less than it said";
 
 struct ContentRange {
     std::uint64_t begin = 0;
@@ -76,6 +77,8 @@ Refusal refusal_of(const Exchange& exchange, const Response& response) {
                ? Refusal::kPossible
                : Refusal::kNone;
 }
+
+std::uint64_t head_size(std::uint64_t size) { return std::min(size, Object::kHeadSize); }
 
 [[noreturn]] void throw_no_ranges() {
     throw Failure(CLEAVE_STORE_UNSUPPORTED, "the server does not send ranges of this file; download it first");
@@ -232,27 +235,35 @@ void Store::remove(const std::string& url, cleave_store_call& call) {
 std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& call) {
     const std::string path = path_of(url);
     std::uint64_t size = 0;
-    const auto first_byte = [&] {
+    std::vector<std::uint8_t> head;
+    const auto first_bytes = [&] {
         Exchange exchange = exchange_of("GET", path);
-        exchange.request.headers["range"] = "bytes=0-0";
+        exchange.request.headers["range"] = "bytes=0-" + std::to_string(Object::kHeadSize - 1);
         exchange.also = [](const Response& response) { return response.status == kNoSuchRange; };
         exchange.check = [&](const Response& response) {
+            size = 0;
+            head.clear();
             if (response.status == 200 && header(response, "content-length") == "0") return;
             const auto range = content_range(header(response, "content-range"));
             if (response.status != 206 || !range) throw_no_ranges();
-            if (range->begin != 0 || range->end != 1) throw Transient("the server sent another range");
             size = range->total;
+            if (range->begin != 0 || range->end != head_size(size)) throw Transient("the server sent another range");
         };
-        exchange.sink = [taken = std::size_t{0}](std::span<const std::uint8_t> bytes) mutable {
-            taken += bytes.size();
-            if (taken > 1) throw Transient(kTooMuch);
+        exchange.sink = [&](std::span<const std::uint8_t> bytes) {
+            if (bytes.size() > head_size(size) - head.size()) throw Transient(kTooMuch);
+            head.insert(head.end(), bytes.begin(), bytes.end());
         };
         return exchange;
     };
-    Response response = perform(first_byte, call);
+    const auto take = [&](const Response& response) {
+        if (response.status != kNoSuchRange && head.size() < head_size(size)) throw Transient(kTooLittle);
+    };
+    Response response = perform(first_bytes, call, take);
     if (response.status == kNoSuchRange) {  // an empty object has no first byte
         response = perform([&] { return exchange_of("HEAD", path); }, call);
         if (header(response, "content-length") != "0") throw_no_ranges();
+        size = 0;
+        head.clear();
     }
     const std::string& tag = header(response, "etag");
     const std::string& modified = header(response, "last-modified");
@@ -261,14 +272,16 @@ std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& c
             CLEAVE_STORE_UNSUPPORTED,
             "the server does not tell versions of this file apart, by ETag or Last-Modified; download it first");
     }
-    return std::make_unique<Object>(*this, path, size, tag, modified);
+    return std::make_unique<Object>(*this, path, size, tag, modified, std::move(head));
 }
 
-Object::Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified)
+Object::Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified,
+               std::vector<std::uint8_t> head)
     : store_(store),
       path_(std::move(path)),
       tag_(std::move(tag)),
       modified_(std::move(modified)),
+      head_(std::move(head)),
       facts_{size, tag_.empty() ? modified_.c_str() : tag_.c_str()} {}
 
 std::string Object::strong_tag() const { return is_weak(tag_) ? "" : tag_; }
@@ -298,6 +311,10 @@ void Object::check(const Response& response, std::uint64_t offset, std::uint64_t
 
 void Object::read(std::uint64_t offset, std::span<std::uint8_t> into, cleave_store_call& call) const {
     std::size_t done = 0;
+    if (offset < head_.size()) {
+        done = std::min<std::size_t>(into.size(), head_.size() - offset);
+        std::copy_n(head_.begin() + static_cast<std::ptrdiff_t>(offset), done, into.begin());
+    }
     unsigned failed = 0;  // attempts since the last byte
     while (done < into.size()) {
         const std::size_t before = done;
@@ -309,7 +326,7 @@ void Object::read(std::uint64_t offset, std::span<std::uint8_t> into, cleave_sto
                 done += bytes.size();
             };
             store_.attempt(std::move(exchange), call);
-            if (done < into.size()) throw Transient("the server sent less than it said");
+            if (done < into.size()) throw Transient(kTooLittle);
         } catch (const Transient& error) {
             failed = done > before ? 1 : failed + 1;
             if (failed == kMostAttempts) throw Failure(CLEAVE_STORE_FAILED, error.what());

@@ -2,7 +2,8 @@
 //
 // Every range is asked for with the entity tag of the object as it was found ("If-Match"), so all bytes that are read
 // are of one content, whatever happens to the object meanwhile. Each answer has to say that it is the range that was
-// asked for, and of how many bytes in all. Where a transfer breaks off, the next one goes on from there.
+// asked for, and of how many bytes in all. Where a transfer breaks off, the next one goes on from there. The first
+// bytes, which tell what the file is, come with the answer that finds it, and are kept.
 #pragma once
 
 #include <atomic>
@@ -70,7 +71,11 @@ private:
 
 class Object {
 public:
-    Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified);
+    // `head` are its first bytes: all, or at least kHeadSize.
+    Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified,
+           std::vector<std::uint8_t> head);
+
+    static constexpr std::uint64_t kHeadSize = std::uint64_t{64} << 10;
 
     const cleave_store_facts& facts() const noexcept { return facts_; }
     const Store& store() const noexcept { return store_; }
@@ -87,6 +92,7 @@ private:
     std::string path_;
     std::string tag_;       // with its quotes; may be empty
     std::string modified_;  // the header's text; may be empty
+    std::vector<std::uint8_t> head_;
     cleave_store_facts facts_;
 };
 

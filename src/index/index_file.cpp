@@ -34,6 +34,9 @@
 namespace cleave {
 namespace {
 
+// An index elsewhere, of at most this size, is read in one request.
+constexpr std::uint64_t kReadAtOnce = std::uint64_t{256} << 10;
+
 // The file that an index is read from, beside its input.
 struct IndexSource {
     std::string path;
@@ -110,15 +113,20 @@ Mapping map_index(const Fd& fd, std::uint64_t size) {
     return std::move(*mapping);
 }
 
-// All but the windows. What anybody could have put into a store is fetched only if it begins as an index, and is not
-// larger than that of a file of this size may be: 56 bytes for each MiB of text, of which a gzip file has up to 1032
-// times as many bytes as it has itself.
+// All but the windows, and these, too, if the index is small and elsewhere. What anybody could have put into a store is
+// fetched only if it begins as an index, and is not larger than that of a file of this size may be: 56 bytes for each
+// MiB of text, of which a gzip file has up to 1032 times as many bytes as it has itself.
 std::vector<std::uint8_t> read_index(const IndexSource& source, std::uint64_t size, std::uint64_t file_size) {
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, kMostHeadSize));
     source.read(0, bytes);
     const std::uint64_t needed = size_without_windows(bytes, size);
     if (source.remote && !IndexView::begins_as_index(bytes)) throw IndexError("not an index made by cleave");
     if (source.remote && needed > file_size / 16 + kIndexStep) throw IndexError("it is too large for its file");
+    if (source.remote && size <= kReadAtOnce) {
+        bytes.resize(size);
+        source.read(0, bytes);
+        return bytes;
+    }
     bytes.resize(needed);
     const std::size_t end = std::min(bytes.size(), kEndSize);
     source.read(0, std::span(bytes).first(bytes.size() - end));
@@ -159,6 +167,18 @@ public:
     std::uint64_t start_before(std::uint64_t offset) const noexcept override {
         const std::size_t count = checkpoints_before(offset);
         return count == 0 ? 0 : index().checkpoint_offset(count - 1);
+    }
+
+    std::uint64_t byte_before(std::uint64_t offset) const noexcept override {
+        const std::size_t count = checkpoints_before(offset);
+        const bool is_last = count == index().checkpoint_count();
+        const std::uint64_t from = count == 0 ? 0 : index().checkpoint_offset(count - 1);
+        const std::uint64_t to = is_last ? size() : index().checkpoint_offset(count);
+        const std::uint64_t byte = count == 0 ? 0 : index().checkpoint_byte(count - 1);
+        const std::uint64_t next = is_last ? index().file_size() : index().checkpoint_byte(count);
+        if (to == from) return byte;
+        const double share = static_cast<double>(offset - from) / static_cast<double>(to - from);
+        return byte + static_cast<std::uint64_t>(share * static_cast<double>(next - byte));
     }
 
     GzipStart start(std::uint64_t offset) const override {

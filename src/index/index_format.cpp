@@ -237,6 +237,10 @@ std::uint64_t IndexView::checkpoint_offset(std::size_t number) const noexcept {
     return load_64(bytes_, checkpoints_at_ + number * kCheckpointSize);
 }
 
+std::uint64_t IndexView::checkpoint_byte(std::size_t number) const noexcept {
+    return load_64(bytes_, checkpoints_at_ + number * kCheckpointSize + 8) / 8;
+}
+
 GzipCheckpoint IndexView::checkpoint(std::size_t number) const {
     if (windows_size_ != 0) throw ArgumentError("index: the windows are only in the file");
     const BlobRange window = window_range(number);

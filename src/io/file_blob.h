@@ -25,6 +25,9 @@ public:
     virtual bool has_lost() const noexcept { return false; }
     virtual bool is_mapped() const noexcept { return false; }
     BlobBacking backing() const noexcept override { return {source_.file.get(), source_.remote.get(), source_.offset}; }
+    void will_read(BlobRange range) const noexcept override {
+        if (source_.remote) source_.remote->will_read(source_.offset + range.offset, range.size);
+    }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
 
     // How many threads will read at once: see GzipBlob.

@@ -13,8 +13,8 @@
 namespace cleave {
 namespace {
 
-// Compressed bytes that are read at once.
-constexpr std::size_t kCompressedReadSize = std::size_t{128} << 10;
+// Compressed bytes that are read at once: as many as a store sends with the answer that finds an object.
+constexpr std::size_t kCompressedReadSize = std::size_t{64} << 10;
 
 // Cursors for each thread: it may read in two places at once, such as a header and a piece. One takes 0.5 MiB.
 constexpr std::size_t kCursors = 2;
@@ -123,6 +123,17 @@ std::span<const std::uint8_t> GzipBlob::lend(std::uint64_t offset, std::size_t s
     const std::span<std::uint8_t> bytes = std::span(buffer).first(size);
     read(offset, bytes);
     return bytes;
+}
+
+// From the start that the first part is decoded from up to where the last part ends, and what a cursor reads there.
+void GzipBlob::will_read(BlobRange range) const noexcept {
+    if (range.size == 0) return;
+    const std::uint64_t part = map_->part_size();
+    const std::uint64_t end = (range.offset + range.size + part - 1) / part * part;
+    const std::uint64_t from = map_->byte_before(map_->start_before(range.offset / part * part));
+    const std::uint64_t to = map_->byte_before(std::min(end, size())) + kCompressedReadSize;
+    const std::uint64_t most = source().size() - source().offset;
+    FileBlob::will_read({from, std::min(to, most) - from});
 }
 
 std::uint64_t GzipBlob::best_size() const noexcept {

@@ -45,6 +45,8 @@ public:
     virtual std::uint32_t checksum(std::uint64_t part) const noexcept = 0;  // CRC-32
     // The offset of the last start that is not behind `offset`.
     virtual std::uint64_t start_before(std::uint64_t offset) const noexcept = 0;
+    // About how many compressed bytes lie before a decoded one: exact for a start.
+    virtual std::uint64_t byte_before(std::uint64_t offset) const noexcept = 0;
     // That start. May throw.
     virtual GzipStart start(std::uint64_t offset) const = 0;
 };
@@ -60,6 +62,7 @@ public:
                                        std::vector<std::uint8_t>& buffer) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
     BlobBacking backing() const noexcept override { return {}; }
+    void will_read(BlobRange range) const noexcept override;
 
     // How many threads will read at once, so that each finds the cursor and the parts that it used last; or how many
     // one call may use. The default is 1.

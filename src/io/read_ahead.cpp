@@ -23,6 +23,7 @@ constexpr std::chrono::microseconds kPause{100};
 ReadAhead::ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end)
     : bytes_(blob.mapped(begin, end - begin)), file_(blob.backing()) {
     file_.offset += begin;
+    blob.will_read({begin, end - begin});
     std::uint64_t there = bytes_.size() <= kChunk ? bytes_.size() : 0;
     while (there < bytes_.size() && is_chunk_cached(there)) there += kChunk;
     there_ = found_ = std::min(there, bytes_.size());

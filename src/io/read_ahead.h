@@ -1,4 +1,5 @@
-// Brings the bytes of a mapped file into the page cache before they are read. Knows nothing about CSV.
+// Brings the bytes of a mapped file into the page cache before they are read, and announces those of a remote file.
+// Knows nothing about CSV.
 //
 // Threads that scan a mapping take page faults in several parts of the file at once. In each part, the system reads
 // ahead only as far as the device's setting says, 128 KiB on most machines, so the disk waits for the threads and the

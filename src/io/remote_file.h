@@ -30,6 +30,9 @@ public:
     // changed, StoreError if it cannot be read, and Cancelled.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const = 0;
 
+    // Says that these bytes, which are within the file, will soon be read, roughly in order.
+    virtual void will_read(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {}
+
     // The file whose name is the name of this one and `suffix`, as it is now; null if there is none, or if files like
     // this one have no others beside them that could be about their bytes. Throws what read() throws.
     virtual std::unique_ptr<const RemoteFile> find_beside(const std::string& /*suffix*/) const { return nullptr; }

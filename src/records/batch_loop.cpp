@@ -27,6 +27,7 @@ BatchLoop::BatchLoop(const Blob& blob, BlobRange range, std::uint64_t record, co
       can_guess_(access == BatchAccess::kFile || !blob.mapped(range.offset, range.size).empty()),
       end_(range.offset + range.size),
       at_{range.offset, record} {
+    blob.will_read(range);
     if (check != nullptr) trail_.emplace(*check, range.offset, before);
 }
 

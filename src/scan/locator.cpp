@@ -54,10 +54,14 @@ Locator::Locator(const RecordIndex& index)
 
 Locator::~Locator() = default;
 
-// Makes this the current block, with nothing walked yet.
-void Locator::load(std::size_t block) {
+// Makes this the current block, with nothing walked yet. It will be walked up to about `to`.
+void Locator::load(std::size_t block, std::uint64_t to) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
+    const std::uint64_t begin = index_->block_begin(block) + entry.begin;
+    const std::uint64_t from = begin - std::min(begin, kLookBack);
+    const std::uint64_t end = std::min(std::max(to, begin + kWalkedSize), index_->block_end(block));
+    index_->blob_->will_read({from, end - from});
     if (index_->is_read_) require_terminator(block);
     block_ = block;
     is_whole_ = false;
@@ -90,7 +94,7 @@ void Locator::restart(std::uint64_t offset, std::uint64_t records, std::uint8_t 
 
 // Makes the block that contains `offset` the current one. If `offset` is among the skipped bytes, goes back.
 void Locator::visit(std::uint64_t offset) {
-    load(static_cast<std::size_t>(offset / index_->block_size_));
+    load(static_cast<std::size_t>(offset / index_->block_size_), offset + kWalkedSize);
     const bool has_skipped = origin_ > index_->block_begin(block_) + index_->entries_[block_].begin;
     if (has_skipped && offset < origin_) go_back();
 }
@@ -120,7 +124,7 @@ void Locator::approach(std::uint64_t offset) {
 // Starts again at the beginning of the block, without skipping, because the question is about bytes that were skipped.
 void Locator::go_back() {
     const std::size_t block = std::exchange(block_, kNoBlock);
-    load(block);
+    load(block, index_->block_end(block));
     is_whole_ = true;
 }
 
@@ -160,7 +164,15 @@ Boundary Locator::start_of(std::uint64_t record) {
 void Locator::find(std::uint64_t record) {
     const auto& entries = index_->entries_;
     const auto after = std::ranges::upper_bound(entries, record, {}, &RecordIndex::Entry::records_before);
-    load(static_cast<std::size_t>(after - entries.begin()) - 1);
+    const auto block = static_cast<std::size_t>(after - entries.begin()) - 1;
+    // Up to the end of the slice that it is in if all records of the block are equally long.
+    const std::uint64_t before = entries[block].records_before;
+    const std::uint64_t end = after == entries.end() ? index_->findings_.records : after->records_before;
+    const double share = static_cast<double>(record - before) / static_cast<double>(end - before);
+    const std::uint64_t begin = index_->block_begin(block) + entries[block].begin;
+    const auto size = static_cast<double>(index_->block_end(block) - begin);
+    const std::uint64_t slices = static_cast<std::uint64_t>(share * size) / kWalkedSize + 1;
+    load(block, begin + slices * kWalkedSize);
     if (record < records_) go_back();
     while (walker_->records() <= record) walk_on();
     auto left = static_cast<std::uint32_t>(record - records_);

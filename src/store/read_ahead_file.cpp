@@ -8,14 +8,23 @@
 namespace cleave {
 
 struct ReadAheadFile::Part {
-    std::uint64_t number = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
     std::vector<std::uint8_t> bytes;  // written by the thread that fetches it, until is_there
     std::exception_ptr error;
+    bool is_begun = false;      // a thread fetches it, or has
     bool is_there = false;      // or has failed
     bool was_read = false;      // at least some of it
     std::uint64_t used_at = 0;  // the clock
     unsigned readers = 0;       // that wait for it or copy from it
 };
+
+namespace {
+
+// What a part takes of the room: a small one counts for more, so that there are not too many of them.
+std::uint64_t weight(std::uint64_t size, std::uint64_t part_size) { return std::max(size, part_size / 256); }
+
+}  // namespace
 
 ReadAheadFile::ReadAheadFile(Opener open, const Cancellation* cancellation, std::uint64_t part_size, unsigned threads)
     : cancellation_(cancellation), file_(open(cancellation_)), part_size_(part_size), most_threads_(threads) {
@@ -33,144 +42,199 @@ ReadAheadFile::~ReadAheadFile() {
     threads_.clear();
 }
 
-// The one that a read at this offset goes on with, or a new one.
-ReadAheadFile::Stretch& ReadAheadFile::stretch_of(std::uint64_t offset) const {
-    auto* const known = std::ranges::find_if(
-        stretches_, [&](const Stretch& each) { return each.end <= offset && offset - each.end < part_size_; });
-    if (known != stretches_.end()) return *known;
-    Stretch& made = stretches_[next_stretch_++ % stretches_.size()];
-    made = {offset, 0};
-    return made;
+void ReadAheadFile::will_read(std::uint64_t offset, std::uint64_t size) const noexcept {
+    const MutexLock lock(mutex_);
+    announced_[next_announced_++ % announced_.size()] = {offset, offset + size, size};
 }
 
-// Whether another part can be had, for somebody who reads it now or for later. The one that was not used for longest
-// has to go, but only a reader takes the place of a part that nobody has read yet.
-bool ReadAheadFile::make_room(bool for_reader) const {
-    if (parts_.size() < kMostParts) return true;
-    auto oldest = parts_.end();
-    for (auto at = parts_.begin(); at != parts_.end(); ++at) {
-        const Part& part = *at->second;
-        if (!part.is_there || part.readers > 0 || (!part.was_read && !for_reader)) continue;
-        if (oldest == parts_.end() || part.used_at < oldest->second->used_at) oldest = at;
+// Notes that these bytes are read. Returns how many were read before of the stretch that they go on with. It grows
+// before the bytes are there, because threads that share one ask for its parts at the same time.
+std::uint64_t ReadAheadFile::go_on(std::uint64_t offset, std::uint64_t size) const {
+    const std::uint64_t end = offset + size;
+    for (Announced& range : announced_) {
+        const std::uint64_t begin = std::max(range.begin, offset);
+        const std::uint64_t covered = std::min(range.end, end);
+        if (begin < covered) range.left -= std::min(range.left, covered - begin);
     }
-    if (oldest == parts_.end()) return false;
-    parts_.erase(oldest);
+    auto* const known = std::ranges::find_if(
+        stretches_, [&](const Stretch& each) { return each.end <= offset && offset - each.end < part_size_; });
+    Stretch& stretch = known != stretches_.end() ? *known : stretches_[next_stretch_++ % stretches_.size()];
+    const std::uint64_t before = known != stretches_.end() ? stretch.read : 0;
+    stretch = {end, before + size};
+    return before;
+}
+
+// Of the ranges that were announced, the newest counts; the last read of one is still a part of it.
+ReadAheadFile::Course ReadAheadFile::course_of(std::uint64_t offset, std::uint64_t size, std::uint64_t before) const {
+    const Announced* range = nullptr;
+    std::uint64_t ranges = 1;  // that share the room
+    for (std::size_t i = 1; i <= announced_.size(); ++i) {
+        const Announced& each = announced_[(next_announced_ - i) % announced_.size()];
+        const bool is_it = range == nullptr && each.begin <= offset && offset < each.end &&
+                           (each.left > 0 || offset + size >= each.end);
+        if (is_it) {
+            range = &each;
+        } else if (each.left > part_size_) {
+            ++ranges;
+        }
+    }
+    if (range != nullptr) {
+        const std::uint64_t parts = std::clamp<std::uint64_t>(kMostParts / ranges, 1, std::max(1U, most_threads_));
+        return {range->begin, part_size_, offset + parts * part_size_, range->end};
+    }
+    if (before < part_size_ / 2) {
+        const std::uint64_t step = std::min(std::max(before, size), part_size_);
+        return {std::nullopt, step, offset + size, std::min(offset + std::max(size, step), this->size())};
+    }
+    const std::uint64_t ahead = std::min(before * kAhead / part_size_, std::uint64_t{most_threads_}) * part_size_;
+    return {0, part_size_, offset + std::max(size, ahead), this->size()};
+}
+
+// The part that this byte is in, or null. One that failed is forgotten if nobody waits for it.
+ReadAheadFile::Part* ReadAheadFile::part_at(std::uint64_t offset) const {
+    auto at = parts_.upper_bound(offset);
+    if (at == parts_.begin()) return nullptr;
+    Part& part = *(--at)->second;
+    if (offset - part.begin >= part.size) return nullptr;
+    if (!part.error || part.readers > 0) return &part;
+    held_ -= weight(part.size, part_size_);
+    parts_.erase(at);
+    return nullptr;
+}
+
+// Whether there is room for so many bytes more, for a reader who waits or for later. The part that was not used for
+// longest has to go, but only a reader takes the place of one that nobody has read yet.
+bool ReadAheadFile::make_room(std::uint64_t size, bool for_reader) const {
+    while (held_ + weight(size, part_size_) > kMostParts * part_size_) {
+        auto oldest = parts_.end();
+        for (auto at = parts_.begin(); at != parts_.end(); ++at) {
+            const Part& part = *at->second;
+            if (!part.is_there || part.readers > 0 || (!part.was_read && !for_reader)) continue;
+            if (oldest == parts_.end() || part.used_at < oldest->second->used_at) oldest = at;
+        }
+        if (oldest == parts_.end()) return false;
+        held_ -= weight(oldest->second->size, part_size_);
+        parts_.erase(oldest);
+    }
     return true;
 }
 
-// The part of this number, which is fetched if nobody wanted it yet, and anew if it failed and nobody waits for it.
-ReadAheadFile::Part& ReadAheadFile::want(std::uint64_t number) const {
-    if (const auto found = parts_.find(number); found != parts_.end()) {
-        if (!found->second->error || found->second->readers > 0) return *found->second;
-        parts_.erase(found);
+// A new part, which has this byte and begins and ends where others do not. Null if there is no room.
+ReadAheadFile::Part* ReadAheadFile::add_part(std::uint64_t offset, const Course& course, bool for_reader) const {
+    std::uint64_t begin = course.origin ? offset - (offset - *course.origin) % course.step : offset;
+    std::uint64_t end = std::min(begin + course.step, course.end);
+    const auto next = parts_.upper_bound(offset);
+    if (next != parts_.end()) end = std::min(end, next->first);
+    if (next != parts_.begin()) {
+        const Part& last = *std::prev(next)->second;
+        begin = std::max(begin, last.begin + last.size);
     }
+    if (!make_room(end - begin, for_reader)) return nullptr;
     auto made = std::make_unique<Part>();
-    made->number = number;
+    made->begin = begin;
+    made->size = end - begin;
     made->used_at = ++clock_;
-    Part& part = *made;
-    const auto at = parts_.emplace(number, std::move(made)).first;
-    try {
-        wanted_.push_back(&part);
-    } catch (const std::bad_alloc&) {
-        parts_.erase(at);
-        throw;
-    }
-    if (idle_ < wanted_.size() && threads_.size() < most_threads_) {
-        try {
-            threads_.emplace_back([this] { fetch(); });
-        } catch (const std::system_error&) {  // there are others, or the reader fetches it itself
-        }
-    }
-    changed_.notify_all();
+    Part* const part = made.get();
+    parts_.emplace(begin, std::move(made));
+    held_ += weight(part->size, part_size_);
     return part;
 }
 
-void ReadAheadFile::fetch() const {
+// Has threads fetch what is not there of the course from the offset on.
+void ReadAheadFile::fetch_ahead(std::uint64_t offset, const Course& course) const {
+    const std::uint64_t end = std::min(course.ahead, course.end);
+    while (offset < end) {
+        Part* part = part_at(offset);
+        if (part == nullptr) {
+            if ((part = add_part(offset, course, false)) == nullptr) return;
+            wanted_.push_back(part);
+            if (idle_ < wanted_.size() && threads_.size() < most_threads_) {
+                try {
+                    threads_.emplace_back([this] { run(); });
+                } catch (const std::system_error&) {  // there are others, or the reader fetches it itself
+                }
+            }
+            changed_.notify_all();
+        }
+        offset = part->begin + part->size;
+    }
+}
+
+// For the thread that has begun the part, which alone uses its bytes.
+std::exception_ptr ReadAheadFile::fetch(Part& part) const noexcept {
+    try {
+        part.bytes.resize(part.size);
+        file_->read(part.begin, part.bytes);
+        return nullptr;
+    } catch (...) {  // passed on to whoever reads it
+        return std::current_exception();
+    }
+}
+
+void ReadAheadFile::settle(Part& part, const std::exception_ptr& error) const {
+    part.error = error;
+    part.is_there = true;
+    changed_.notify_all();
+}
+
+void ReadAheadFile::run() const {
     MutexLock lock(mutex_);
     for (;;) {
         ++idle_;
         while (wanted_.empty() && !is_closing_) changed_.wait(lock);
         --idle_;
         if (is_closing_) return;
-        Part* const part = wanted_.front();  // it stays until it is there
+        Part& part = *wanted_.front();  // it stays until it is there
         wanted_.pop_front();
+        part.is_begun = true;
         lock.unlock();
-        std::exception_ptr error;
-        try {
-            const std::uint64_t begin = part->number * part_size_;
-            part->bytes.resize(std::min(part_size_, size() - begin));
-            file_->read(begin, part->bytes);
-        } catch (...) {  // passed on to whoever reads it
-            error = std::current_exception();
-        }
+        const std::exception_ptr error = fetch(part);
         lock.lock();
-        part->error = error;
-        part->is_there = true;
-        changed_.notify_all();
+        settle(part, error);
     }
 }
 
-// Stretches grow before the bytes are there, because threads that share one ask for its parts at the same time.
 void ReadAheadFile::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
-    std::uint64_t before = 0;
-    {
-        MutexLock lock(mutex_);
-        Stretch& stretch = stretch_of(offset);
-        before = stretch.read;
-        stretch = {offset + into.size(), before + into.size()};
-        const std::uint64_t number = offset / part_size_;
-        if (before < part_size_ / 2 && number > 0 && !parts_.contains(number)) {
+    MutexLock lock(mutex_);
+    const std::uint64_t before = go_on(offset, into.size());
+    while (!into.empty()) {
+        const Course course = course_of(offset, into.size(), before);
+        Part* part = part_at(offset);
+        if (part == nullptr && (part = add_part(offset, course, true)) == nullptr) {  // all parts are in use
             lock.unlock();
             file_->read(offset, into);
             return;
         }
-    }
-    while (!into.empty()) {
-        const std::uint64_t size = std::min<std::uint64_t>(into.size(), part_size_ - offset % part_size_);
-        read_part(offset, into.first(size), before * kAhead / part_size_);
-        before += size;
+        ++part->readers;
+        try {
+            fetch_ahead(part->begin + part->size, course);
+        } catch (const std::bad_alloc&) {  // whoever reads them asks again
+        }
+        if (!part->is_begun) {
+            std::erase(wanted_, part);
+            part->is_begun = true;
+            lock.unlock();
+            const std::exception_ptr error = fetch(*part);
+            lock.lock();
+            settle(*part, error);
+        }
+        while (!part->is_there) changed_.wait(lock);
+        if (part->error) {
+            const std::exception_ptr error = part->error;
+            --part->readers;
+            std::rethrow_exception(error);
+        }
+        lock.unlock();
+        const std::uint64_t from = offset - part->begin;
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), part->size - from));
+        std::copy_n(part->bytes.begin() + static_cast<std::ptrdiff_t>(from), size, into.begin());
         offset += size;
         into = into.subspan(size);
-    }
-}
-
-void ReadAheadFile::read_part(std::uint64_t offset, std::span<std::uint8_t> into, std::uint64_t ahead) const {
-    const std::uint64_t number = offset / part_size_;
-    const std::uint64_t count = (size() + part_size_ - 1) / part_size_;
-    MutexLock lock(mutex_);
-    if (!parts_.contains(number) && !make_room(true)) {  // all parts are in use
-        lock.unlock();
-        file_->read(offset, into);
-        return;
-    }
-    Part& part = want(number);
-    ++part.readers;
-    try {
-        const std::uint64_t most = std::min<std::uint64_t>(ahead + 1, most_threads_);
-        for (std::uint64_t next = number + 1; next < std::min(count, number + most); ++next) {
-            if (!parts_.contains(next) && make_room(false)) want(next);
-        }
-    } catch (const std::bad_alloc&) {  // whoever reads them asks again
-    }
-    if (threads_.empty()) {
-        lock.unlock();
-        file_->read(offset, into);
         lock.lock();
-        --part.readers;
-        return;
+        --part->readers;
+        part->used_at = ++clock_;
+        part->was_read = true;
     }
-    while (!part.is_there) changed_.wait(lock);
-    if (part.error) {
-        const std::exception_ptr error = part.error;
-        --part.readers;
-        std::rethrow_exception(error);
-    }
-    lock.unlock();
-    std::ranges::copy(std::span(part.bytes).subspan(offset % part_size_, into.size()), into.begin());
-    lock.lock();
-    --part.readers;
-    part.used_at = ++clock_;
-    part.was_read = true;
 }
 
 }  // namespace cleave

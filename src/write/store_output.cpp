@@ -24,8 +24,8 @@ bool StoreCopies::copy(StoreUpload& upload, std::uint32_t number, BlobRange rang
 
 void StoreCopies::check() const {
     if (state_ != State::kWork) return;
-    std::array<std::uint8_t, 1> first{};
-    file_.remote->origin().read(file_.offset, first);
+    std::array<std::uint8_t, 1> last{};  // asks the store: only the first bytes are known from the answer that found it
+    file_.remote->origin().read(file_.remote->size() - 1, last);
 }
 
 StoreOutput::StoreOutput(RequestQueue& queue, ObjectUpload& object, const Input& input, StoreCopies& copies,

@@ -27,7 +27,7 @@ import output_test
 import server as server_module
 import store_test
 from output_test import as_files, objects_in, store_of, wait_for
-from server import InBackground, Server
+from server import FIRST_BYTES, InBackground, Server
 from store_test import KEY, SECRET, TOKEN, encrypt, has_ports, records
 from verdicts import Skip, need as check
 
@@ -224,10 +224,10 @@ def slow_links(bench):
         check(ranges[0] == ranges[1], "the trickle was ended: %s" % ranges)   # and asked for again from there
 
     def silence():
-        data, asked = records(60, 2), []
+        data, asked = records(6000, 2), []
 
         def fault(request):
-            if request.range == (0, 0):
+            if request.range == FIRST_BYTES:
                 return None
             asked.append(time.monotonic())
             return "silent" if len(asked) == 1 else "reset"
@@ -304,7 +304,7 @@ FAULTS = ("500", "503", "429", "expired", "reset", "lost", ("redirect", "http://
 
 def secrets(bench):
     """With -v, for every fault of the server, and in the arguments of commands: no secret, token or signature"""
-    data = records(300, 3)
+    data = records(6000, 3)   # more than is sent when it is found
     path = bench.write("some.csv", data)
 
     def work(fault, words):
@@ -352,17 +352,17 @@ def core_dumps(bench):
         control.send_signal(signal.SIGABRT)
         has_cores = os.WCOREDUMP(wait_status(control))
     is_hidden = None
-    with Server({"bucket/a.csv": records(100, 1)}, KEY, SECRET) as server:
+    with Server({"bucket/a.csv": records(6000, 1)}, KEY, SECRET) as server:
         asked = []
 
         def hang(one):
             asked.append(one)
-            return "silent" if one.range != (0, 0) else None
+            return "silent" if one.range != FIRST_BYTES else None
         server.fault = hang
         for name in os.listdir(folder):
             os.remove(os.path.join(folder, name))
         with start(bench.environment(server), "cat", "s3://bucket/a.csv") as process:
-            wait_for(lambda: any(one.range != (0, 0) for one in asked), "requests")
+            wait_for(lambda: any(one.range != FIRST_BYTES for one in asked), "requests")
             if os.getuid() != 0:   # what cannot be dumped belongs to root
                 is_hidden = os.stat("/proc/%d/mem" % process.pid).st_uid == 0
             process.send_signal(signal.SIGABRT)

@@ -17,7 +17,7 @@ import threading
 import time
 
 import store_test
-from server import Server
+from server import FIRST_BYTES, Server
 from store_test import KEY, SECRET, pieces_in, records
 from verdicts import need as check
 
@@ -302,7 +302,7 @@ def resumed_requests(bench):
         begun = len(server.requests)
         found = bench.run(server, *split)
         check(found[0] == 0, found)
-        asked = [one.key for one in server.requests[begun:] if one.range == (0, 0)]
+        asked = [one.key for one in server.requests[begun:] if one.range == FIRST_BYTES]
         check(sorted(asked) == ["out/1.csv", "out/2.csv", "out/3.csv", "out/4.csv", "out/m.json"], asked)
 
 

@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 LEAST_PART = 5 << 20
+FIRST_BYTES = (0, (64 << 10) - 1)   # the range with which an object is found
 
 
 @dataclass

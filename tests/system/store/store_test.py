@@ -21,7 +21,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools"))
 sys.path.insert(0, HERE)
-from server import Server  # noqa: E402
+from server import FIRST_BYTES, Server  # noqa: E402
 from verdicts import Skip, Tally, need as check, need_tool  # noqa: E402
 
 KEY, SECRET, TOKEN = "AKIDEXAMPLE", "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY", "IQoJb3JpZ2luX2VjEXAMPLETOKEN"
@@ -229,9 +229,10 @@ def lasting_faults(bench):
 
 def endless(bench):
     """An answer that does not end, whatever it answers: an error, long before the answer has been read"""
-    with Server({"bucket/a.csv": records(2000, 9)}, KEY, SECRET) as server:
+    with Server({"bucket/a.csv": records(20000, 9)}, KEY, SECRET) as server:
         for is_first in (True, False):
-            server.fault = lambda request, is_first=is_first: "endless" if (request.range == (0, 0)) == is_first else None
+            server.fault = lambda request, is_first=is_first: \
+                "endless" if (request.range == FIRST_BYTES) == is_first else None
             found = bench.run(server, "count", "s3://bucket/a.csv")
             check(found[0] == 1 and "more than it was asked for" in found[2], "first: %s: %s" % (is_first, found))
 

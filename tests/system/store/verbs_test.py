@@ -231,20 +231,20 @@ def index_not_used(bench):
     """An index that changes meanwhile, is too large, or is of an object whose versions cannot be told apart"""
     data = records(900000, 5)
     url = "s3://b/a.csv"
-    with Server({"b/a.csv": data}, KEY, SECRET) as server:
-        check(bench.run(server, "index", url)[0] == 0, "no index")
-        index = bytes(server.objects["b/a.csv.cleave"].data)
+    with Server({"b/a.csv": data, "b/a.csv.gz": gzip.compress(data, 1)}, KEY, SECRET) as server:
+        check(bench.run(server, "index", url + ".gz")[0] == 0, "no index of a gzip file")
+        index = bytes(server.objects["b/a.csv.gz.cleave"].data)
+        check(len(index) > 64 << 10, "it comes in one answer: %d" % len(index))
 
         def change(request):
-            if request.key.endswith(".cleave") and request.range and request.range[1] > 100:
-                server.put("b/a.csv.cleave", index, '"another"')
+            if request.key.endswith(".cleave") and request.range and request.range[0] > 0:
+                server.put("b/a.csv.gz.cleave", index, '"another"')
         server.before = change
-        found = bench.run(server, "count", url)
-        check(found[:2] == (0, b"900000\n") and "it has changed meanwhile" in found[2], "changed: %s" % (found,))
-        server.put("b/a.csv.cleave", index)
-        found = bench.run(server, "count", "--index", "require", url)
-        check(found[:2] == (4, b""), "changed, and required: %s" % (found,))
+        found = bench.run(server, "count", "--index", "require", url + ".gz")
+        check(found[:2] == (4, b"") and "it has changed meanwhile" in found[2], "changed: %s" % (found,))
         server.before = lambda request: None
+        check(bench.run(server, "index", url)[0] == 0, "no index")
+        index = bytes(server.objects["b/a.csv.cleave"].data)
         for other in (b"x" * (9 << 20), index[:128] + b"x" * (9 << 20)):
             server.put("b/a.csv.cleave", other)
             server.sent = 0
@@ -346,8 +346,30 @@ def cut_by_index(bench):
             check(server.sent < (12 + heads * 6) << 20, "%s: %d bytes were downloaded" % (header, server.sent))
 
 
+def piece_of_indexed(bench):
+    """Of an object with an index, a piece costs its own bytes, what is searched for its cuts, and each byte once"""
+    data = records(1000, 8)
+    head, _, rest = data.partition(b"\n")
+    data = head + b"\n" + rest * (60 * 10 ** 6 // len(rest))
+    with Server({"b/a.csv": data, "b/a.csv.gz": gzip.compress(data, 1)}, KEY, SECRET) as server:
+        for url, part, searched in (("s3://b/a.csv", 1, 1 << 20), ("s3://b/a.csv.gz", 0.5, 2 << 20)):
+            check(bench.run(server, "index", url)[0] == 0, "no index")
+            for piece in ("1/8", "2/8", "5/8", "8/8"):
+                server.requests.clear()
+                server.sent = 0
+                found = bench.run(server, "cat", "-n", piece, "--index", "require", url)
+                wanted = bench.run(None, "cat", "-n", piece, bench.write("a.csv", data))
+                check(found == wanted, "%s of %s: %s" % (piece, url, found[::2]))
+                ranges = sorted((one.key, *one.range) for one in server.requests)
+                check(all(a[0] != b[0] or a[2] < b[1] for a, b in zip(ranges, ranges[1:])), "read twice: %s" % ranges)
+                share = len(found[1]) * (len(server.objects[url[5:]].data) / len(data))
+                check(server.sent < share + searched + (128 << 10), "%s of %s: %d bytes for %d: %s" % (
+                    piece, url, server.sent, share, ranges))
+                check(len(ranges) <= 9, "%s of %s: %s" % (piece, url, ranges))
+
+
 CHECKS = (several, joined, small, planned, verified, indexed, index_not_used, manifests_of_others,
-          index_not_written, index_forbidden, cut_by_index)
+          index_not_written, index_forbidden, cut_by_index, piece_of_indexed)
 
 if __name__ == "__main__":
     sys.exit(store_test.main(__doc__, CHECKS))

@@ -33,7 +33,7 @@ public:
         unsigned most = most_running;
         while (running > most && !most_running.compare_exchange_weak(most, running)) {
         }
-        while (is_stuck && !cancellation_.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        while (offset >= stuck_from && !cancellation_.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::this_thread::sleep_for(std::chrono::microseconds(wait_us));
         --running_;
         cancellation_.throw_if_requested();
@@ -47,7 +47,7 @@ public:
     mutable std::atomic<unsigned> most_running = 0;
     mutable std::atomic<int> fails = 0;
     std::atomic<std::uint64_t> fails_at = 0;
-    std::atomic<bool> is_stuck = false;
+    std::atomic<std::uint64_t> stuck_from = UINT64_MAX;
     std::atomic<int> wait_us = 0;
 
 private:
@@ -94,7 +94,7 @@ TEST(ReadAheadFile, FetchesManyPartsAtATime) {
     fixture.fake->wait_us = 2000;
     for (std::uint64_t at = 0; at < 100000; at += 500) fixture.expect(at, 500);
     EXPECT_GT(fixture.fake->most_running, 1U);
-    EXPECT_LE(fixture.fake->most_running, 4U);
+    EXPECT_LE(fixture.fake->most_running, 5U);  // the reader and four threads
 }
 
 TEST(ReadAheadFile, FetchesOnlyWhatIsSearchedForHereAndThere) {
@@ -108,15 +108,70 @@ TEST(ReadAheadFile, FetchesLittleAheadOfShortStretches) {
     fixture.expect(0, 100);
     fixture.expect(100, 200);
     fixture.expect(0, 400);
-    EXPECT_EQ(fixture.fake->bytes, 1000U);  // the first part alone
+    EXPECT_EQ(fixture.fake->bytes, 400U);
+    std::uint64_t read = 400;
     for (std::uint64_t at = 990000; at > 10000; at -= 20011) {
         fixture.expect(at, 64);
         fixture.expect(at + 64, 300);
         fixture.expect(at + 400, 136);
+        read += 500;
+        EXPECT_LE(fixture.fake->bytes, 2 * read);
     }
-    EXPECT_EQ(fixture.fake->bytes, 1000U + 49 * 500);
+    const std::uint64_t before = fixture.fake->bytes;
     fixture.expect(500000, 3000);  // at once
-    EXPECT_EQ(fixture.fake->bytes, 1000U + 49 * 500 + 3000);
+    EXPECT_EQ(fixture.fake->bytes, before + 3000);
+}
+
+TEST(ReadAheadFile, FetchesWhatWasAnnouncedAndNoMore) {
+    for (const std::uint64_t step : {1U, 7U, 700U, 1000U, 2500U, 60000U}) {
+        const Fixture fixture(100000);
+        fixture.file.will_read(12345, 50000);
+        for (std::uint64_t at = 12345; at < 62345; at += step) {
+            fixture.expect(at, std::min<std::uint64_t>(step, 62345 - at));
+        }
+        EXPECT_EQ(fixture.fake->bytes, 50000U) << step;
+        EXPECT_EQ(fixture.fake->reads, 50U) << step;
+    }
+}
+
+TEST(ReadAheadFile, RangesThatWereAnnouncedShareNoByte) {
+    const Fixture fixture(20000);
+    fixture.file.will_read(1500, 300);  // as for a search
+    fixture.expect(1600, 50);
+    fixture.file.will_read(1700, 4000);
+    fixture.file.will_read(5700, 2000);
+    for (std::uint64_t at = 1700; at < 7700; at += 100) fixture.expect(at, 100);
+    EXPECT_EQ(fixture.fake->bytes, 6200U);
+}
+
+TEST(ReadAheadFile, WhatWasAnnouncedAndReadIsForgotten) {
+    const Fixture fixture(1000000);
+    fixture.file.will_read(0, 1000000);
+    for (std::uint64_t at = 0; at < 1000000; at += 500) fixture.expect(at, 500);
+    EXPECT_EQ(fixture.fake->bytes, 1000000U);
+    for (std::uint64_t at = 900000; at > 10000; at -= 10007) fixture.expect(at, 64);
+    EXPECT_LE(fixture.fake->bytes, 1000000U + 89 * 64);
+}
+
+TEST(ReadAheadFile, ManyRangesAtOnce) {
+    const Fixture fixture(600000);
+    std::vector<std::jthread> threads;
+    threads.reserve(40);
+    for (std::uint64_t i = 0; i < 40; ++i) {
+        threads.emplace_back([&, i] {
+            fixture.file.will_read(i * 15000, 15000);
+            for (std::uint64_t at = i * 15000; at < (i + 1) * 15000; at += 300) fixture.expect(at, 300);
+        });
+    }
+    threads.clear();
+}
+
+TEST(ReadAheadFile, ReadsWithoutThreads) {
+    const Fixture fixture(50000, 1000, 0);
+    fixture.file.will_read(0, 30000);
+    for (std::uint64_t at = 0; at < 50000; at += 700) fixture.expect(at, std::min<std::uint64_t>(700, 50000 - at));
+    EXPECT_EQ(fixture.fake->bytes, 50000U);
+    EXPECT_EQ(fixture.fake->most_running, 1U);
 }
 
 TEST(ReadAheadFile, ThreadsShareAStretch) {
@@ -177,16 +232,17 @@ TEST(ReadAheadFile, AFailureReachesWhoeverReadsThere) {
 }
 
 TEST(ReadAheadFile, IsDestroyedAtOnceWhileItWaitsForAServer) {
-    Fixture fixture(100000);
+    const Fixture fixture(100000);
+    fixture.fake->stuck_from = 1000;
+    fixture.file.will_read(0, 100000);
     fixture.expect(0, 10);
-    fixture.fake->is_stuck = true;
     fixture.expect(10, 10);
 }
 
 TEST(ReadAheadFile, CancelledWhileItWaits) {
     Cancellation cancellation;
     const Fixture fixture(100000, 1000, 4, &cancellation);
-    fixture.fake->is_stuck = true;
+    fixture.fake->stuck_from = 0;
     const std::jthread thread([&] {
         while (fixture.fake->reads == 0) std::this_thread::yield();
         cancellation.request();
