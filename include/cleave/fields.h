@@ -35,6 +35,9 @@ struct RecordBlock {
     }
 };
 
+// The longest record that can be read where fields matter.
+constexpr std::uint64_t kMaxRecordLimit = std::uint64_t{1} << 30;
+
 // How malformed bytes are read.
 enum class Reading : std::uint8_t {
     kByDialect,    // as the dialect says

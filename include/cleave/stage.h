@@ -73,8 +73,6 @@ std::vector<RuleFile> files_of_rules(std::span<const RuleText> rules);
 // The lines of a rules file that are neither blank nor comments. `name` is for RuleText::origin.
 std::vector<RuleText> rules_of_file(std::string_view text, const std::string& name);
 
-constexpr std::uint64_t kMaxRecordLimit = std::uint64_t{1} << 30;
-
 struct StageOptions {
     std::optional<RuleText> select = {};  // the columns of the output, in this order; not set: all
     std::vector<RuleText> rules = {};     // the first one that matches a field wins

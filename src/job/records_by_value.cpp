@@ -1,11 +1,14 @@
 #include "job/records_by_value.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cleave/error.h"
+#include "cleave/memory.h"
 #include "cleave/stage.h"
 #include "io/fd.h"
 #include "io/page_cache.h"
@@ -23,6 +26,29 @@ constexpr std::uint64_t kLeastShare = std::uint64_t{16} << 20;
 
 // More descriptors than are needed at any one time to complete open pieces and a manifest.
 constexpr std::size_t kDescriptorsOfPieces = 8;
+
+// Changes records by a stage.
+class StageRewriter final : public RecordRewriter {
+public:
+    // As for StageWorker.
+    StageRewriter(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
+        : worker_(stage, kernel, std::move(memory)) {}
+
+    RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end) override {
+        return worker_.read(bytes, place, at_end);
+    }
+    RecordBlock read_sound(std::span<const std::uint8_t> bytes, Place place, bool at_end) override {
+        return worker_.read_sound(bytes, place, at_end);
+    }
+    void append(std::span<const std::uint8_t> bytes) override { worker_.append(bytes); }
+    void write(const RecordBlock& block) override { worker_.write(block); }
+    std::span<const std::uint8_t> written() const override { return worker_.written(); }
+    std::span<const std::uint64_t> starts() const override { return worker_.starts(); }
+    void clear() override { worker_.clear(); }
+
+private:
+    StageWorker worker_;
+};
 
 // A stage that leaves the columns out. `first` is the record that defines the columns.
 Stage stage_without(const std::vector<KeyColumn>& columns, const ByValue& by, const Dialect& dialect,
@@ -87,7 +113,7 @@ private:
                     collector.memory_) {}
 
         void work(const RecordLane::Written& records) override {
-            if (records.keys != nullptr) return keys_.read(*records.keys);
+            if (records.keys != nullptr) return read_kept(*records.keys);
             if (!worker_ && !fields_) prepare();
             const RecordBlock block = worker_ ? worker_->read(records.bytes, {}, true) :  //
                                           fields_->read(records.bytes, {}, true);
@@ -109,6 +135,14 @@ private:
         }
 
     private:
+        // The keys are fields that the worker has kept.
+        void read_kept(const StageWorker& worker) {
+            keys_.read(worker.starts().size(), worker.size_of_keys(), [&](std::size_t r, std::size_t i) {
+                const auto field = worker.key_field(r, i);
+                return Value{field.data(), field.size()};
+            });
+        }
+
         void prepare() {
             const Kernel& kernel = checked_kernel(collector_.context_.job.execution);
             if (collector_.dropping_ != nullptr) {
@@ -247,7 +281,9 @@ void RecordsByValue::plan_shortened(const RecordIndex& index, const std::vector<
         std::vector<std::uint8_t> buffer;
         written.write_at(0, index.blob().lend(0, static_cast<std::size_t>(lead.size), buffer));
     }
-    const PlanByValue::Rewriting rewriting{stage, written, header_size};
+    const auto memory = MemoryManager::or_default(index.memory());
+    const auto make = [&] { return std::make_unique<StageRewriter>(stage, index.kernel(), memory); };
+    const PlanByValue::Rewriting rewriting{make, written, header_size};
     plan_.emplace(index, policy, columns, &rewriting);
     written.finish();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/too_long.h"
+#include "cleave/fields.h"
 #include "scan/header_finder.h"
 
 namespace cleave {

@@ -8,7 +8,7 @@
 
 #include "cleave/error.h"
 #include "cleave/scan.h"
-#include "stage/rules.h"
+#include "fields/columns.h"
 
 namespace cleave {
 

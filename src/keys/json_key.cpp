@@ -1,10 +1,17 @@
-#include "keys/json_key.h"
-
+// The key of a line of JSON: the syntax of the path that names it, and its value.
+//
+//   path    the simple part of jq's: .a.b, ."a key, in quotes", .a[0] for the first element of an array, and . for the
+//           whole line. A quote inside quotes is doubled, as in the names of columns.
+//   value   a string: its text. A number, true and false: as they are written. null, a value that is not there, and a
+//           blank line: the empty value. An object or an array: none; that is a fault in the input.
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/json_string.h"
 #include "cleave/error.h"
+#include "keys/json_path.h"
+#include "keys/key_path.h"
 
 namespace cleave {
 namespace {
@@ -20,8 +27,6 @@ std::uint64_t parse_index(RuleScanner& scanner) {
 }
 
 bool is_string(Value raw) { return raw.size > 0 && *raw.data == '"'; }
-
-}  // namespace
 
 JsonPath parse_json_path(RuleScanner& scanner) {
     const std::size_t place = scanner.place();
@@ -49,7 +54,42 @@ JsonPath parse_json_path(RuleScanner& scanner) {
     return path;
 }
 
-Value raw_json_value(const JsonPath& path, const std::string& name, const RecordBlock& block, std::size_t record) {
+class JsonKey final : public KeyPath {
+public:
+    explicit JsonKey(JsonPath path) : path_(std::move(path)) {}
+
+    bool is_same(const KeyPath& other) const override {
+        const auto* const same = dynamic_cast<const JsonKey*>(&other);
+        return same != nullptr && same->path_ == path_;
+    }
+
+    std::string header() const override {
+        std::string header;
+        for (const JsonStep& step : path_) {
+            const auto* const key = std::get_if<std::string>(&step);
+            if (!header.empty()) header += '.';
+            header += key != nullptr ? *key : std::to_string(std::get<std::uint64_t>(step));
+        }
+        return header;
+    }
+
+    // A string has its quotes. There is no key if the record is not JSON, or in an object or an array.
+    Value raw(const std::string& name, const RecordBlock& block, std::size_t record) const override;
+
+    bool view(Value raw, Value& value) const override {
+        value = is_string(raw) ? Value{raw.data + 1, raw.size - 2} : raw;
+        return !is_string(raw) || value.size == 0 || std::memchr(value.data, '\\', value.size) == nullptr;
+    }
+
+    std::uint64_t write(Value raw, std::uint8_t* out) const override {
+        return write_json_text(raw.data + 1, raw.data + raw.size - 1, out);
+    }
+
+private:
+    JsonPath path_;
+};
+
+Value JsonKey::raw(const std::string& name, const RecordBlock& block, std::size_t record) const {
     const std::uint8_t* const begin = block.bytes.data() + block.rows[record].begin;
     const std::uint8_t* end = block.bytes.data() + block.rows[record + 1].begin;
     while (end != begin && skip_json_blanks(end - 1, end) == end) --end;  // so that a fault at the end is in this line
@@ -58,7 +98,7 @@ Value raw_json_value(const JsonPath& path, const std::string& name, const Record
                      block.place.record + record};
     };
     if (begin == end) return {nullptr, 0};
-    const JsonFound found = find_json(path, begin, end);
+    const JsonFound found = find_json(path_, begin, end);
     if (found.fault)
         throw InputError(std::string("a line is not JSON: ") + found.fault->what, place_of(found.fault->at));
     if (!found.kind || *found.kind == JsonKind::kNull) return {nullptr, 0};
@@ -71,13 +111,10 @@ Value raw_json_value(const JsonPath& path, const std::string& name, const Record
     return {found.bytes.data(), found.bytes.size()};
 }
 
-bool view_json_value(Value raw, Value& value) {
-    value = is_string(raw) ? Value{raw.data + 1, raw.size - 2} : raw;
-    return !is_string(raw) || value.size == 0 || std::memchr(value.data, '\\', value.size) == nullptr;
-}
+}  // namespace
 
-std::uint64_t write_json_value(Value raw, std::uint8_t* out) {
-    return write_json_text(raw.data + 1, raw.data + raw.size - 1, out);
+std::shared_ptr<const KeyPath> parse_key_path(RuleScanner& scanner) {
+    return std::make_shared<const JsonKey>(parse_json_path(scanner));
 }
 
 }  // namespace cleave

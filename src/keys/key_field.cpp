@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "stage/column_list.h"
+#include "fields/column_list.h"
 
 namespace cleave {
 namespace {
@@ -21,18 +21,14 @@ std::size_t header_fields_for(const ColumnSyntax& syntax, const InputColumns& co
     return is_name_of_column(syntax, columns) ? columns.count : SIZE_MAX;
 }
 
-// Takes a path from a list of them. The name in place of a header's consists of the steps, such as user.country.
-KeyColumn parse_key_path(RuleScanner& scanner, const RuleText& list) {
+// Takes a path from a list of them.
+KeyColumn take_path(RuleScanner& scanner, const RuleText& list) {
     KeyColumn column;
     const std::size_t begin = scanner.place();
-    column.path = parse_json_path(scanner);
+    column.path = parse_key_path(scanner);
     column.name = list.text.substr(begin, scanner.place() - begin);
     column.name.resize(column.name.find_last_not_of(" \t") + 1);
-    for (const JsonStep& step : *column.path) {
-        const auto* const key = std::get_if<std::string>(&step);
-        if (!column.header.empty()) column.header += '.';
-        column.header += key != nullptr ? *key : std::to_string(std::get<std::uint64_t>(step));
-    }
+    column.header = column.path->header();
     return column;
 }
 
@@ -42,8 +38,8 @@ std::vector<KeyColumn> find_key_paths(const ByValue& by) {
     std::vector<KeyColumn> found;
     do {
         const std::size_t place = scanner.place();
-        KeyColumn column = parse_key_path(scanner, by.columns);
-        if (std::ranges::find(found, column.path, &KeyColumn::path) != found.end()) {
+        KeyColumn column = take_path(scanner, by.columns);
+        if (std::ranges::any_of(found, [&](const KeyColumn& each) { return each.path->is_same(*column.path); })) {
             scanner.fail("the path " + column.name + " is named twice", place);
         }
         found.push_back(std::move(column));
@@ -60,7 +56,7 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
     columns.is_header_given = columns.is_header_given || together.is_header_given;
     RuleScanner scanner(together.column);
     if (columns.are_paths) {
-        KeyColumn column = parse_key_path(scanner, together.column);
+        KeyColumn column = take_path(scanner, together.column);
         if (!scanner.at_end()) scanner.expected("the end after a path");
         return column;
     }
@@ -103,7 +99,7 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
 }
 
 Value KeyField::raw(const RecordBlock& block, std::size_t record) const {
-    if (column_.path) return raw_json_value(*column_.path, column_.name, block, record);
+    if (column_.path) return column_.path->raw(column_.name, block, record);
     const FieldRow& row = block.rows[record];
     const std::size_t count = block.rows[record + 1].first - row.first;
     const std::size_t column = column_.number;

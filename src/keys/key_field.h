@@ -11,19 +11,18 @@
 
 #include "cleave/fields.h"
 #include "cleave/plan.h"
+#include "fields/columns.h"
 #include "fields/field_decoder.h"
-#include "keys/json_key.h"
-#include "keys/json_path.h"
+#include "keys/key_path.h"
 #include "memory/value_buffer.h"
-#include "stage/rules.h"
 
 namespace cleave {
 
 struct KeyColumn {
-    std::size_t number = 0;                       // from 0
-    std::string name;                             // for messages
-    std::string header;                           // its name in the header, for pieces by value; empty without a header
-    std::optional<JsonPath> path = std::nullopt;  // in JSON Lines
+    std::size_t number = 0;                         // from 0
+    std::string name;                               // for messages
+    std::string header;                             // its name in the header, for pieces by value; empty without one
+    std::shared_ptr<const KeyPath> path = nullptr;  // in JSON Lines
     // If the column was given by its name: the number of fields in the header. In a record with more fields, names may
     // be beside other fields than in the header.
     std::size_t header_fields = SIZE_MAX;
@@ -52,16 +51,16 @@ public:
     // Returns the raw field in record `record` of the block, as FieldReader found it under either Reading. In an empty
     // record the field is empty. Throws InputError for any other record without the field, and for one with more fields
     // than KeyColumn::header_fields, unless those are empty. In JSON Lines, returns and throws the same as
-    // raw_json_value().
+    // KeyPath::raw().
     Value raw(const RecordBlock& block, std::size_t record) const;
 
     // If the raw field contains its value unchanged, sets `value` to a view of it and returns true. Otherwise returns
     // false; then write() writes the value to `out` and returns its size, which is at most the size of the field.
     bool view(Value raw, Value& value) const {
-        return column_.path ? view_json_value(raw, value) : decoder_.view(raw.data, raw.data + raw.size, value);
+        return column_.path ? column_.path->view(raw, value) : decoder_.view(raw.data, raw.data + raw.size, value);
     }
     std::uint64_t write(Value raw, std::uint8_t* out) const {
-        return column_.path ? write_json_value(raw, out) : decoder_.write(raw.data, raw.data + raw.size, out);
+        return column_.path ? column_.path->write(raw, out) : decoder_.write(raw.data, raw.data + raw.size, out);
     }
 
     // Returns the value of the field, as a view of the field or of a copy in `scratch`.

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <optional>
 
 #include "base/too_long.h"
 #include "cleave/memory.h"
-#include "cleave/stage.h"
 #include "records/batch_loop.h"
 #include "records/private_bytes.h"
-#include "stage/record_blocks.h"
 
 namespace cleave {
 namespace {
@@ -35,8 +34,8 @@ public:
           keys_(question.index.dialect(), question.columns, question.by.accepts_missing, question.seed,
                 question.memory) {
         const RecordIndex& index = question.index;
-        if (question.stage != nullptr) {
-            worker_.emplace(*question.stage, index.kernel(), question.memory);
+        if (question.make_rewriter) {
+            rewriter_ = question.make_rewriter();
         } else {
             fields_.emplace(index.dialect(), index.kernel(), Reading::kByDialect, 0, question.memory);
         }
@@ -45,7 +44,7 @@ public:
     void work(const Batch& batch) {
         const Cancellation* const cancellation = question_.index.cancellation();
         if (cancellation != nullptr) cancellation->throw_if_requested();
-        if (batch.is_cut && !worker_) throw_too_long(kMaxRecordLimit, batch.place);
+        if (batch.is_cut && !rewriter_) throw_too_long(kMaxRecordLimit, batch.place);
         records_ = 0;
         Place place = batch.place;
         for (auto rest = batch.bytes; !rest.empty();) {
@@ -70,11 +69,11 @@ private:
     // Reads all records of a guessed batch. In an exact batch, reads only the records before the first bad one.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, const Batch& batch) {
         RecordBlock block;
-        if (worker_ && batch.is_exact) {
-            block = worker_->read_sound(bytes, place, !batch.is_cut);
+        if (rewriter_ && batch.is_exact) {
+            block = rewriter_->read_sound(bytes, place, !batch.is_cut);
             if (block.record_count() == 0) throw_too_long(kMaxRecordLimit, place);
-        } else if (worker_) {
-            block = worker_->read(bytes, place, true);
+        } else if (rewriter_) {
+            block = rewriter_->read(bytes, place, true);
             if (!batch.is_last && block.ends.back() == bytes.size()) throw DoubtfulBatch();
         } else {
             block = fields_->read(bytes, place, batch.is_exact || batch.is_last);
@@ -93,12 +92,12 @@ private:
             thrown = std::current_exception();  // rethrown once the records before the bad one have been added
         }
         const std::size_t count = block.record_count();
-        if (worker_) {
-            worker_->clear();
-            worker_->append(mark_);
-            worker_->write(block);
-            const auto written = worker_->written();
-            const auto begins = worker_->starts();
+        if (rewriter_) {
+            rewriter_->clear();
+            rewriter_->append(mark_);
+            rewriter_->write(block);
+            const auto written = rewriter_->written();
+            const auto begins = rewriter_->starts();
             share_.take(question_.by, question_.router, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
                 return share_.size + (r == 0 ? 0 : r < count ? begins[r] : written.size());
             });
@@ -124,13 +123,13 @@ private:
     std::uint64_t records_ = 0;           // how many records the batch has
     KeyReader keys_;
     std::optional<FieldReader> fields_;
-    std::optional<StageWorker> worker_;  // with a stage
+    std::unique_ptr<RecordRewriter> rewriter_;  // either this or fields_
 };
 
 void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     const RecordIndex& index = question.index;
     keys = KeyTable(question.memory);
-    if (question.stage == nullptr) origin = from.offset;
+    if (!question.make_rewriter) origin = from.offset;
     records.resize(question.router.piece_count());
     if (from.offset == to.offset) return;
     // A byte order mark is not part of a field. It belongs to the first record.

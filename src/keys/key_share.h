@@ -17,6 +17,7 @@
 #include "keys/key_table.h"
 #include "keys/route.h"
 #include "keys/router.h"
+#include "records/record_rewriter.h"
 
 namespace cleave {
 
@@ -44,18 +45,18 @@ struct KeyQuestion {
     std::uint64_t seed;    // for the hashes of keys
     bool joins;            // whether neighbours with the same key become one entry of the route
     std::shared_ptr<MemoryManager> memory;
-    const Stage* stage = nullptr;      // changes the records after their keys have been read
-    TemporaryBlob* written = nullptr;  // with a stage: receives the records
+    MakeRewriter make_rewriter = {};   // of what changes the records after their keys have been read; may be empty
+    TemporaryBlob* written = nullptr;  // receives the changed records
 };
 
 struct KeyShare {
-    // Reads the records in [from, to). Stops at the first record that lacks the field or that the stage rejects, which
-    // becomes `fault`, and also stops if there are more keys than ByValue::max_values. Throws InputChangedError if the
-    // bytes differ from those that were indexed, what copy_bytes() throws, Cancelled, and SystemError.
+    // Reads the records in [from, to). Stops at the first record that lacks the field or that the rewriter rejects,
+    // which becomes `fault`, and also stops if there are more keys than ByValue::max_values. Throws InputChangedError
+    // if the bytes differ from those that were indexed, what copy_bytes() throws, Cancelled, and SystemError.
     void read(const KeyQuestion& question, Boundary from, Boundary to);
 
-    // The offset at which the consecutive records of the share begin. With a stage, it is an offset in
-    // KeyQuestion::written and must be set before read(). Without one, it is an offset in the input.
+    // The offset at which the consecutive records of the share begin. If records are changed, it is an offset in
+    // KeyQuestion::written and must be set before read(). Otherwise it is an offset in the input.
     std::uint64_t origin = 0;
     std::uint64_t size = 0;           // size of these records, in bytes
     KeyTable keys;                    // unused if the pieces are fixed

@@ -98,7 +98,7 @@ PlanByValue::PlanByValue(const RecordIndex& index, const Policy& policy, std::sp
     KeyQuestion question{
         index, columns, *policy.by, router, seed, joins(policy), MemoryManager::or_default(index.memory())};
     if (rewriting != nullptr) {
-        question.stage = &rewriting->stage;
+        question.make_rewriter = rewriting->make;
         question.written = &rewriting->written;
     }
     parallel_for(shares.size(), index.threads(), [&](std::size_t i) {

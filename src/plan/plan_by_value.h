@@ -18,10 +18,9 @@
 #include "keys/key_share.h"
 #include "keys/key_table.h"
 #include "keys/route.h"
+#include "records/record_rewriter.h"
 
 namespace cleave {
-
-class Stage;
 
 // The columns that Policy::by names. Throws RuleError, InputError for a header that is too long, and
 // InputChangedError.
@@ -38,11 +37,11 @@ public:
     // For records that lose columns after their keys have been read, and are then written to `written`. Parts are
     // ranges of `written`, and starts are offsets as if the written records followed the header without gaps.
     struct Rewriting {
-        const Stage& stage;
+        MakeRewriter make;
         TemporaryBlob& written;     // begins with the header
         std::uint64_t header_size;  // in `written`
     };
-    // As above, but reads the keys from the given columns. Also throws InputError for a record that the stage refuses.
+    // As above, but reads the keys from the given columns. Also throws InputError for a record that a rewriter refuses.
     PlanByValue(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
                 const Rewriting* rewriting = nullptr);
 

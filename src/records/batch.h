@@ -36,6 +36,10 @@ struct OwnedBatch : Batch {
     std::uint64_t number = 0;  // the number of a guessed batch
 };
 
+// The usual size of a batch whose fields are read: records, their fields and what becomes of them fit into the
+// second-level cache.
+inline constexpr std::size_t kBlockSize = std::size_t{256} << 10;
+
 // Thrown if a guessed batch is not sound.
 class DoubtfulBatch : public std::exception {};
 

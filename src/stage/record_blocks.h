@@ -12,9 +12,6 @@
 
 namespace cleave {
 
-// Small enough for records, their fields and the changed records to fit into the second-level cache.
-inline constexpr std::size_t kBlockSize = std::size_t{256} << 10;
-
 // Calls take(block) for the records of the batch, in blocks of at least one record each. Throws InputError for a bad or
 // overlong record: in an exact batch after taking the records before it, in a guessed batch immediately. Throws
 // DoubtfulBatch if a guessed batch does not end where a record ends.

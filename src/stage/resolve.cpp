@@ -24,12 +24,12 @@
 #include <variant>
 #include <vector>
 
-#include "stage/column_list.h"
+#include "fields/column_list.h"
+#include "fields/similar_names.h"
 #include "stage/key_names.h"
 #include "stage/rule_parser.h"
 #include "stage/rule_scope.h"
 #include "stage/rules.h"
-#include "stage/similar_names.h"
 
 namespace cleave {
 namespace {

@@ -30,7 +30,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stage/rule_scanner.h"
+#include "fields/rule_scanner.h"
 
 namespace cleave {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stage/column_list.h"
+#include "fields/column_list.h"
 #include "stage/rules.h"
 #include "stage/syntax.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "fields/column_list.h"
 #include "stage/arguments.h"
-#include "stage/column_list.h"
 
 namespace cleave {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "cleave/stage.h"
 #include "cleave/stage_error.h"
+#include "fields/columns.h"
 #include "stage/flat_program.h"
 #include "stage/operation.h"
 #include "stage/rule_tables.h"
@@ -25,21 +26,6 @@ struct RuleRequest {
     std::optional<DefaultAction> default_action;
     std::span<const RuleFile> files;
 };
-
-// The columns of an input.
-struct InputColumns {
-    std::size_t count = 0;
-    std::vector<std::string> names;  // the values of the header's fields; empty if the input has no header
-    std::uint8_t delimiter = ',';
-    bool is_delimiter_given = true;  // false if it was sniffed; then column numbers are refused
-    bool is_header_given = true;     // whether -H or --header was given; if not, column numbers are refused
-    bool shows_names = true;         // false if a name contains something forbidden; then messages use numbers
-    bool are_paths = false;          // JSON Lines: keys are named by paths, and what is above does not apply
-};
-
-// Whether a message may show the name of a column. A missing quote makes records part of the header, so a name with a
-// line end in it, or a very long one, may hold values.
-bool is_for_messages(std::string_view name);
 
 // A condition of a rule on the value of an input column. Values are compared byte for byte.
 struct Condition {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stage/rule_scanner.h"
+#include "fields/rule_scanner.h"
 #include "stage/rules.h"
 
 namespace cleave {

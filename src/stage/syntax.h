@@ -1,5 +1,5 @@
-// The parsed text of an operation in a rule, such as `mask(first=2, char=x)`, and of columns. The parser produces it,
-// and each operation reads its own arguments from it.
+// The parsed text of an operation in a rule, such as `mask(first=2, char=x)`. The parser produces it, and each
+// operation reads its own arguments from it.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,12 @@
 #include <vector>
 
 #include "cleave/error.h"
+#include "fields/columns.h"
 
 namespace cleave {
 
 struct OperationSyntax;
 class RuleScope;  // see stage/rule_scope.h
-
-// An item of a list of columns, as written.
-struct ColumnSyntax {
-    enum class Kind : std::uint8_t {
-        kWord,    // a name, NAME[N] or a range, depending on the columns of the input
-        kQuoted,  // a name
-        kNumber,  // #first, or #first-#last
-        kGlob,
-        kRest,  // *
-    };
-    Kind kind = Kind::kWord;
-    bool is_excluded = false;  // preceded by `!`
-    std::string text;          // the word or glob, or the text between the quotes
-    std::uint64_t nth = 0;     // for kQuoted, counted from 1; 0 if not given
-    std::uint64_t first = 0;   // for kNumber, counted from 1
-    std::uint64_t last = 0;
-    std::size_t place = 0;
-};
 
 // One argument: VALUE, KEY=VALUE, by=COLUMN, or an operation, as in email(local=hmac(pii)).
 struct ArgumentSyntax {

@@ -13,7 +13,7 @@
 //
 // Building the search tree of names takes O(n log n) comparisons for n columns. After that, each name takes one lookup,
 // and each glob or `*` takes one pass over the columns.
-#include "stage/column_list.h"
+#include "fields/column_list.h"
 
 #include <algorithm>
 #include <cassert>
@@ -25,7 +25,7 @@
 
 #include "base/shell_word.h"
 #include "base/suggest.h"
-#include "stage/similar_names.h"
+#include "fields/similar_names.h"
 
 namespace cleave {
 namespace {

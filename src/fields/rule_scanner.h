@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "stage/rules.h"
+#include "cleave/rule_text.h"
+#include "cleave/stage_error.h"
 
 namespace cleave {
 

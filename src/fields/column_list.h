@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "stage/rule_scanner.h"
-#include "stage/rules.h"
-#include "stage/syntax.h"
+#include "cleave/stage_error.h"
+#include "fields/columns.h"
+#include "fields/rule_scanner.h"
 
 namespace cleave {
 

@@ -18,7 +18,7 @@
 // A byte that is not part of valid UTF-8 stands for itself.
 //
 // A name of n bytes takes O(n log n) time: marks are sorted, because a name may have many of them.
-#include "stage/similar_names.h"
+#include "fields/similar_names.h"
 
 #include <utf8proc.h>
 
@@ -26,7 +26,7 @@
 #include <array>
 #include <cassert>
 
-#include "stage/confusables.h"
+#include "fields/confusables.h"
 
 namespace cleave {
 namespace {

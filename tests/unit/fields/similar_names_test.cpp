@@ -1,5 +1,5 @@
 // Names of columns that are easily mistaken for one another, and those that are not.
-#include "stage/similar_names.h"
+#include "fields/similar_names.h"
 
 #include <gtest/gtest.h>
 #include <utf8proc.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "stage/confusables.h"
+#include "fields/confusables.h"
 
 namespace cleave::test::similar_names_test {
 

@@ -1,4 +1,4 @@
-#include "stage/rule_scanner.h"
+#include "fields/rule_scanner.h"
 
 #include <algorithm>
 #include <limits>
