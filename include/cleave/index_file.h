@@ -214,7 +214,7 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
 // Writes an index beside its file or object, which is the input. Only the user may read the index of a gzip file,
 // because its windows are parts of the text. The index appears under its name only once it is complete, and replaces an
 // older one. Throws OutputError if anything else has that name, ArgumentError for contents that no file can have and
-// for a file of a web server, SystemError, StoreError, and Cancelled.
+// for a file of a web server, SystemError, Cancelled, and an Error if the store fails.
 void write_index(const Input& input, const IndexContents& contents);
 
 // Makes an index and writes it. Throws what make_index() and the function above throw; OutputError is thrown before the

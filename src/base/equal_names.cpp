@@ -14,7 +14,7 @@ namespace cleave {
 EqualNames::EqualNames(std::size_t count, Case letters)
     : letters_(letters), seed_(random_seed()), slots_(std::bit_ceil(2 * count + 1)) {}
 
-std::size_t EqualNames::add(std::size_t place, const std::function<std::string_view(std::size_t)>& name_at) {
+std::size_t EqualNames::add(std::size_t place, FunctionRef<std::string_view(std::size_t)> name_at) {
     const std::string_view name = folded(name_at(place), wanted_);
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = XXH3_64bits_withSeed(name.data(), name.size(), seed_) & mask;

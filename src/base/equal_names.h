@@ -4,10 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cleave/function_ref.h"
 
 namespace cleave {
 
@@ -22,7 +23,7 @@ public:
     // Adds the name with the index `place`, unless an equal name has already been added. Returns the index of the name
     // that is in the table, which is this name or the earlier one. name_at(i) must return the name with index i, and
     // for a name in the table it must always return the same name.
-    std::size_t add(std::size_t place, const std::function<std::string_view(std::size_t place)>& name_at);
+    std::size_t add(std::size_t place, FunctionRef<std::string_view(std::size_t place)> name_at);
 
 private:
     std::string_view folded(std::string_view name, std::string& buffer) const;

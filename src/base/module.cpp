@@ -20,7 +20,7 @@ constexpr bool kCanLoad = true;
 #endif
 
 // What every struct of a module begins with.
-struct Head {
+struct ModuleHead {
     std::uint32_t interface_version;
     std::uint32_t struct_size;
 };
@@ -63,7 +63,7 @@ ModuleFunction find_module(const ModuleKind& kind, const std::vector<std::string
 }
 
 void check_module(const ModuleKind& kind, const std::string& path, const void* module) {
-    const auto* const head = static_cast<const Head*>(module);
+    const auto* const head = static_cast<const ModuleHead*>(module);
     if (head == nullptr) throw_unusable(path, "it returned nothing");
     if (head->interface_version != kind.version) {
         throw_unusable(path, "it is for version " + std::to_string(head->interface_version) +
@@ -73,8 +73,8 @@ void check_module(const ModuleKind& kind, const std::string& path, const void* m
         throw_unusable(
             path, "its struct has " + std::to_string(head->struct_size) + " bytes, not " + std::to_string(kind.size));
     }
-    const std::span members(reinterpret_cast<void* const*>(head) + sizeof(Head) / sizeof(void*),
-                            (kind.size - sizeof(Head)) / sizeof(void*));
+    const std::span members(reinterpret_cast<void* const*>(head) + sizeof(ModuleHead) / sizeof(void*),
+                            (kind.size - sizeof(ModuleHead)) / sizeof(void*));
     if (std::ranges::find(members, nullptr) != members.end()) throw_unusable(path, "it lacks a member");
 }
 

@@ -79,7 +79,7 @@ std::string difference(const IndexContents& wanted, const IndexFile& file) {
     return wanted.gzip ? difference(*wanted.gzip, file) : "";
 }
 
-void verify(Context& context, OpenInput& opened, const std::function<void(const Findings&)>& found) {
+void verify(Context& context, OpenInput& opened, FunctionRef<void(const Findings&)> found) {
     const std::string path = index_path(context.path);
     std::string fault;
     IndexContents wanted;

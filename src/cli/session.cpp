@@ -150,7 +150,7 @@ Input open_input(const Context& context, const std::string& path, const Cancella
 }  // namespace
 
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
-                const std::function<void(OpenInput&)>& work) {
+                FunctionRef<void(OpenInput&)> work) {
     const auto began = std::chrono::steady_clock::now();
     context.path = shown_name(path);
     context.header_records = 0;

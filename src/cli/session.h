@@ -1,10 +1,10 @@
 // What the verbs have in common: an input with a settled dialect.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "cleave/cancel.h"
+#include "cleave/function_ref.h"
 #include "cleave/scan.h"
 #include "cli/context.h"
 
@@ -31,6 +31,6 @@ void leave_out_incomplete(const Context& context, OpenInput& opened);
 // require_same() before it prints a result and after it has printed bytes of the input, unless a function it calls does
 // so.
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
-                const std::function<void(OpenInput&)>& work);
+                FunctionRef<void(OpenInput&)> work);
 
 }  // namespace cleave::cli

@@ -30,7 +30,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
 
 // A delimiter as a word to type after -d.
 std::string word_for(std::uint8_t delimiter) {
@@ -43,8 +43,8 @@ std::string word_for(std::uint8_t delimiter) {
 bool matches(std::string_view glob, std::string_view name) {
     std::size_t g = 0;
     std::size_t n = 0;
-    std::size_t star = kNone;  // the last `*`
-    std::size_t star_end = 0;  // the end of the part of the name that it matches
+    std::size_t star = kNoColumn;  // the last `*`
+    std::size_t star_end = 0;      // the end of the part of the name that it matches
     while (n < name.size()) {
         if (g < glob.size() && glob[g] == '*') {
             star = g++;
@@ -52,7 +52,7 @@ bool matches(std::string_view glob, std::string_view name) {
         } else if (g < glob.size() && glob[g] == name[n]) {
             ++g;
             ++n;
-        } else if (star != kNone) {
+        } else if (star != kNoColumn) {
             g = star + 1;
             n = ++star_end;
         } else {
@@ -259,13 +259,13 @@ struct ColumnFinder::Lookup {
     }
 
     std::vector<std::size_t> word(std::string_view text) const {
-        std::size_t dash = kNone;
+        std::size_t dash = kNoColumn;
         for (std::size_t i = 1; i + 1 < text.size(); ++i) {
             if (text[i] != '-' || !is_column(text.substr(0, i)) || !is_column(text.substr(i + 1))) continue;
-            if (dash != kNone) fail(in_quotes(text) + " can be read as several ranges");
+            if (dash != kNoColumn) fail(in_quotes(text) + " can be read as several ranges");
             dash = i;
         }
-        if (dash == kNone) return {column(text)};
+        if (dash == kNoColumn) return {column(text)};
         if (is_column(text)) {
             fail(in_quotes(text) + " is a column and also a range; for the column, write " +
                  correction(text, in_quotes(text)));

@@ -19,7 +19,7 @@ namespace cleave {
 namespace {
 
 // Kernels write positions in batches, so they may write past the last one.
-constexpr std::size_t kSlack = 64;
+constexpr std::size_t kSlackAfterEnds = 64;
 
 const char* const kStrayQuote = "a quote inside an unquoted field";
 const char* const kTextAfterQuote = "text after a closing quote";
@@ -83,8 +83,8 @@ void FieldReader::State::reserve(std::size_t size) {
     capacity = 0;
     ends.release();
     rows.release();
-    ends = memory->allocate({.size = (size + kSlack) * sizeof(std::uint32_t)});
-    rows = memory->allocate({.size = (size + kSlack) * sizeof(FieldRow)});
+    ends = memory->allocate({.size = (size + kSlackAfterEnds) * sizeof(std::uint32_t)});
+    rows = memory->allocate({.size = (size + kSlackAfterEnds) * sizeof(FieldRow)});
     capacity = size;
 }
 

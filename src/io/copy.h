@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "cleave/blob.h"
 #include "cleave/cancel.h"
+#include "cleave/function_ref.h"
 #include "io/temporary_file.h"
 
 namespace cleave {
@@ -23,7 +23,7 @@ std::optional<FileIdentity> find_file_of(const Directory& directory, const std::
 // Calls take(bytes) with the bytes of the range, in order, at most 1 MiB at a time. Throws Cancelled and whatever
 // Blob::lend() throws.
 void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancellation,
-                   const std::function<void(std::span<const std::uint8_t>)>& take);
+                   FunctionRef<void(std::span<const std::uint8_t>)> take);
 
 // Appends the range to the file, 1 MiB at a time, from memory that the scan has just read. That is faster than
 // copy_file_range(), which copies page by page on local file systems: copying 2 GB in ten pieces with two threads took

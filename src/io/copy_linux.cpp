@@ -23,7 +23,7 @@ constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
 void for_each_part(const Blob& blob, BlobRange range, std::uint64_t part_size, const Cancellation* cancellation,
-                   const std::function<void(std::span<const std::uint8_t>)>& take) {
+                   FunctionRef<void(std::span<const std::uint8_t>)> take) {
     std::vector<std::uint8_t> buffer;
     while (range.size > 0) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
@@ -79,7 +79,7 @@ std::optional<FileIdentity> find_file_of(const Directory& directory, const std::
 }
 
 void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancellation,
-                   const std::function<void(std::span<const std::uint8_t>)>& take) {
+                   FunctionRef<void(std::span<const std::uint8_t>)> take) {
     for_each_part(blob, range, kWriteSize, cancellation, take);
 }
 

@@ -16,7 +16,7 @@ void SpillBuffer::append(std::span<const std::uint8_t> bytes) {
     memory_.clear();
 }
 
-void SpillBuffer::for_each_part(const std::function<void(std::span<const std::uint8_t>)>& take) const {
+void SpillBuffer::for_each_part(FunctionRef<void(std::span<const std::uint8_t>)> take) const {
     std::vector<std::uint8_t> part(static_cast<std::size_t>(std::min<std::uint64_t>(spilled_, kMaxInMemory)));
     for (std::uint64_t offset = 0; offset < spilled_; offset += part.size()) {
         part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), spilled_ - offset)));

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "cleave/function_ref.h"
 #include "io/fd.h"
 
 namespace cleave {
@@ -23,7 +23,7 @@ public:
 
     // Calls `take` with all the bytes, in order, in one or more parts. Throws SystemError and whatever `take`
     // throws.
-    void for_each_part(const std::function<void(std::span<const std::uint8_t>)>& take) const;
+    void for_each_part(FunctionRef<void(std::span<const std::uint8_t>)> take) const;
 
     void clear();
 

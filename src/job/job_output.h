@@ -10,9 +10,9 @@
 #include "cleave/names.h"
 #include "formats/manifest.h"
 #include "job/piece_bytes.h"
+#include "job/written_files.h"
 #include "store/store.h"
 #include "write/piece_target.h"
-#include "write/written_files.h"
 
 namespace cleave {
 

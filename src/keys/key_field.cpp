@@ -98,20 +98,6 @@ std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns)
     return found;
 }
 
-Value KeyField::raw(const RecordBlock& block, std::size_t record) const {
-    if (column_.path) return column_.path->raw(column_.name, block, record);
-    const FieldRow& row = block.rows[record];
-    const std::size_t count = block.rows[record + 1].first - row.first;
-    const std::size_t column = column_.number;
-    const std::size_t more = count - column - 1;  // fields after the column
-    if (more < most_after_) [[likely]] {
-        const std::uint32_t begin = column == 0 ? row.begin : block.ends[row.first + column - 1] + 1;
-        const std::uint32_t end = more == 0 ? end_of_record(block, row, count) : block.ends[row.first + column];
-        return {block.bytes.data() + begin, end - begin};
-    }
-    return raw_of_odd(block, record);
-}
-
 std::uint32_t KeyField::end_of_record(const RecordBlock& block, const FieldRow& row, std::size_t count) const {
     const std::uint32_t end = block.ends[row.first + count - 1];
     if (end == row.begin || block.bytes[end - 1] != '\r') return end;

@@ -52,7 +52,19 @@ public:
     // record the field is empty. Throws InputError for any other record without the field, and for one with more fields
     // than KeyColumn::header_fields, unless those are empty. In JSON Lines, returns and throws the same as
     // KeyPath::raw().
-    Value raw(const RecordBlock& block, std::size_t record) const;
+    Value raw(const RecordBlock& block, std::size_t record) const {
+        if (column_.path) return column_.path->raw(column_.name, block, record);
+        const FieldRow& row = block.rows[record];
+        const std::size_t count = block.rows[record + 1].first - row.first;
+        const std::size_t column = column_.number;
+        const std::size_t more = count - column - 1;  // fields after the column
+        if (more < most_after_) [[likely]] {
+            const std::uint32_t begin = column == 0 ? row.begin : block.ends[row.first + column - 1] + 1;
+            const std::uint32_t end = more == 0 ? end_of_record(block, row, count) : block.ends[row.first + column];
+            return {block.bytes.data() + begin, end - begin};
+        }
+        return raw_of_odd(block, record);
+    }
 
     // If the raw field contains its value unchanged, sets `value` to a view of it and returns true. Otherwise returns
     // false; then write() writes the value to `out` and returns its size, which is at most the size of the field.

@@ -1,6 +1,7 @@
 #include "write/file_target.h"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -17,14 +18,14 @@ namespace {
 
 class FileOutput : public PieceOutput {
 public:
-    // `is_present` says that an existing file may already be the piece. `files` is null unless content is hashed.
-    FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner, WrittenFiles* files,
+    // `is_present` says that an existing file may already be the piece. `watchers` may be null.
+    FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner, FileWatchers* watchers,
                const CompressionOptions& compression, Helpers& helpers, const Cancellation* cancellation)
         : store_(store),
           is_present_(is_present),
           cloner_(cloner),
           cancellation_(cancellation),
-          files_(files),
+          watcher_(watchers != nullptr ? watchers->watch() : nullptr),
           file_(store.create(path)) {
         if (compression.format != Compression::kNone) encoder_ = make_encoder(compression, &helpers, cancellation);
     }
@@ -42,7 +43,7 @@ public:
     }
 
     void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override {
-        if (cloner_ != nullptr && files_ == nullptr) {
+        if (cloner_ != nullptr && !watcher_) {
             cloner_->write_body(piece, header_size, file_.descriptor(), file_.path(), meter);
         } else {
             PieceOutput::write_body(input, piece, header_size, meter);
@@ -55,14 +56,14 @@ public:
             encoder_->finish([this](std::span<const std::uint8_t> part) { put(part); });
             result.stored = written_;
         }
-        if (files_ != nullptr) files_->add(piece.number, {file_.path(), hash_.digest(), piece.records});
+        if (watcher_) watcher_->finish(piece, file_.path());
         store_.publish(piece, std::move(file_), is_present_);
         return result;
     }
 
 private:
     void put(std::span<const std::uint8_t> bytes) {
-        if (files_ != nullptr) hash_.add(bytes);
+        if (watcher_) watcher_->add(bytes);
         write_all(file_.descriptor(), bytes, file_.path(), cancellation_);
         written_ += bytes.size();
     }
@@ -71,21 +72,20 @@ private:
     bool is_present_;
     Cloner* cloner_;
     const Cancellation* cancellation_;
-    WrittenFiles* files_;
+    std::unique_ptr<FileWatcher> watcher_;
     TemporaryFile file_;
     std::unique_ptr<Encoder> encoder_;
     std::uint64_t written_ = 0;  // bytes of the file, counted in put()
-    ContentHash hash_;           // of these bytes, if content is hashed
 };
 
 }  // namespace
 
 FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
-                       bool has_rules, WrittenFiles* files)
+                       bool has_rules, FileWatchers* watchers)
     : input_(input),
       options_(options),
       threads_(threads),
-      files_(files),
+      watchers_(watchers),
       helpers_(threads),
       store_(input, namer, options, has_rules) {
     if (!input.is_stream() && options.compression.format == Compression::kNone) {
@@ -156,7 +156,7 @@ std::unique_ptr<PieceOutput> FileTarget::open_compared(const Piece& piece, const
 }
 
 std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {
-    auto output = std::make_unique<FileOutput>(store_, path, may_be_there(piece, path), cloner_.get(), files_,
+    auto output = std::make_unique<FileOutput>(store_, path, may_be_there(piece, path), cloner_.get(), watchers_,
                                                options_.compression, helpers_, input_.cancellation());
     if (options_.checksum) return with_checksum(std::move(output));
     return output;

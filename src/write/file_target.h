@@ -10,19 +10,19 @@
 #include "cleave/names.h"
 #include "cleave/output.h"
 #include "write/clone.h"
+#include "write/file_watcher.h"
 #include "write/piece_store.h"
 #include "write/piece_target.h"
-#include "write/written_files.h"
 
 namespace cleave {
 
 class FileTarget : public PieceTarget {
 public:
     // At most `threads` threads compare existing files with pieces, and at most as many compress. `has_rules`: see
-    // Trust. If `files` is not null, the content of each piece is hashed as it is written, and added to it. What the
-    // arguments refer to must outlive the target.
+    // Trust. `watchers`, if not null, see each file as it is written. What the arguments refer to must outlive the
+    // target.
     FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
-               bool has_rules, WrittenFiles* files = nullptr);
+               bool has_rules, FileWatchers* watchers = nullptr);
 
     // A dry run calls these instead of prepare(), open() and seal(). They throw what those functions throw about names
     // and existing files, and write nothing.
@@ -34,9 +34,9 @@ public:
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
     std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    // Compressing, checksumming and hashing need the bytes in order.
+    // Compressing, checksumming and watching need the bytes in order.
     bool takes_any_order() const noexcept override {
-        return options_.compression.format == Compression::kNone && !options_.checksum && files_ == nullptr;
+        return options_.compression.format == Compression::kNone && !options_.checksum && watchers_ == nullptr;
     }
     bool match_input(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
@@ -51,8 +51,8 @@ private:
     const Input& input_;
     const OutputOptions& options_;
     unsigned threads_;
-    WrittenFiles* files_;  // null unless content is hashed
-    Helpers helpers_;      // for the threads that compress pieces
+    FileWatchers* watchers_;  // may be null
+    Helpers helpers_;         // for the threads that compress pieces
     PieceStore store_;
     std::unique_ptr<Cloner> cloner_;  // for a blob, if the pieces are not compressed
     std::vector<char> may_be_there_;  // for each piece, if all are known beforehand

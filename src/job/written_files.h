@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/content_hash.h"
 #include "base/mutex.h"
+#include "write/file_watcher.h"
 
 namespace cleave {
 
@@ -18,12 +21,9 @@ struct WrittenFile {
 };
 
 // Members may be called from any thread.
-class WrittenFiles {
+class WrittenFiles final : public FileWatchers {
 public:
-    void add(std::uint64_t piece, WrittenFile file) {
-        const MutexLock lock(mutex_);
-        files_.emplace(piece, std::move(file));
-    }
+    std::unique_ptr<FileWatcher> watch() override { return std::make_unique<Watcher>(*this); }
 
     // Call this when all pieces are written. By the number of the piece.
     std::map<std::uint64_t, WrittenFile> take() {
@@ -32,6 +32,24 @@ public:
     }
 
 private:
+    class Watcher final : public FileWatcher {
+    public:
+        explicit Watcher(WrittenFiles& files) : files_(files) {}
+        void add(std::span<const std::uint8_t> bytes) override { hash_.add(bytes); }
+        void finish(const Piece& piece, const std::string& path) override {
+            files_.add(piece.number, {path, hash_.digest(), piece.records});
+        }
+
+    private:
+        WrittenFiles& files_;
+        ContentHash hash_;
+    };
+
+    void add(std::uint64_t piece, WrittenFile file) {
+        const MutexLock lock(mutex_);
+        files_.emplace(piece, std::move(file));
+    }
+
     Mutex mutex_;
     std::map<std::uint64_t, WrittenFile> files_ CLEAVE_GUARDED_BY(mutex_);
 };

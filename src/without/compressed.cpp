@@ -1,0 +1,25 @@
+// In place of what reads and writes compressed data.
+#include <string>
+
+#include "cleave/error.h"
+#include "io/encoder.h"
+#include "io/stream_decoder.h"
+
+namespace cleave {
+
+std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& /*reader*/, Compression format, Encoding encoding,
+                                                   std::shared_ptr<DecodeObserver> /*observer*/) {
+    if (format != Compression::kNone) {
+        throw InputError("it is compressed with " + std::string(compression_name(format)) +
+                         ", which this build of cleave does not read");
+    }
+    if (encoding != Encoding::kBytes) throw ArgumentError("this build of cleave does not convert text");
+    return nullptr;
+}
+
+std::unique_ptr<Encoder> make_encoder(const CompressionOptions& /*wanted*/, Helpers* /*helpers*/,
+                                      const Cancellation* /*cancellation*/) {
+    throw ArgumentError("this build of cleave does not compress");
+}
+
+}  // namespace cleave
