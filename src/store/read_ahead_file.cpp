@@ -79,8 +79,10 @@ ReadAheadFile::Course ReadAheadFile::course_of(std::uint64_t offset, std::uint64
         }
     }
     if (range != nullptr) {
-        const std::uint64_t parts = std::clamp<std::uint64_t>(kMostParts / ranges, 1, std::max(1U, most_threads_));
-        return {range->begin, part_size_, offset + parts * part_size_, range->end};
+        const std::uint64_t read = range->end - range->begin - range->left;
+        const std::uint64_t most = std::clamp<std::uint64_t>(kMostParts / ranges, 1, std::max(1U, most_threads_));
+        const std::uint64_t parts = std::min(1 + kAhead * read / part_size_, most);
+        return {range->begin, part_size_, offset + (1 + parts) * part_size_, range->end};
     }
     if (before < part_size_ / 2) {
         const std::uint64_t step = std::min(std::max(before, size), part_size_);

@@ -4,7 +4,7 @@
 // parts are fetched at a time, and no byte twice as long as there is room for it:
 //
 //     announced   |  part  |  part  |  part  |  part  | p. |      will_read(): parts of equal size from its beginning
-//                        ^ is read  ^ fetched at the same time, as many as there are threads
+//                        ^ is read  ^ fetched at the same time; then up to four times as much as was read
 //     otherwise   |p.|p.| part |   part    |  part  |  part  |   each as large as all that was read of the stretch
 //                    ^ is read
 //
