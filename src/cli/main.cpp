@@ -340,16 +340,19 @@ std::string help_of(Verb verb, HelpLevel level) {
 int print_help(const std::string& option, const std::vector<std::string>& words) {
     if (words.size() > 1) throw UsageError(formatted("{} takes one command", option));
     if (words.empty()) return print(general_help());
-    if (option == "help" && std::ranges::count(topics(), words[0]) > 0) {
-        const PageShown shown = show_manual_page(words[0]);
+    const bool is_topic = option == "help" && std::ranges::count(topics(), words[0]) > 0;
+    const std::optional<Verb> verb = is_topic ? std::nullopt : std::optional(verb_of(words[0]));
+    if (option == "help") {
+        const std::string name(is_topic ? words[0] : verb_name(*verb));
+        const PageShown shown = show_manual_page(name);
         if (shown == PageShown::kYes) return kDone;
-        const std::string page = manual_page(words[0]);
-        throw std::runtime_error(
-            (shown == PageShown::kNoMan ? "man is not installed, and would show " : "man has no page ") + page);
+        const std::string page = manual_page(name);
+        const std::string why =
+            (shown == PageShown::kNoMan ? "man is not installed, and would show " : "man has no page ") + page;
+        if (is_topic) throw std::runtime_error(why);
+        print_message(why + "; these are the options");
     }
-    const Verb verb = verb_of(words[0]);
-    if (option == "help" && show_manual_page(verb_name(verb)) == PageShown::kYes) return kDone;
-    return print(help_of(verb, option == "-h" ? HelpLevel::kShort : HelpLevel::kLong));
+    return print(help_of(*verb, option == "-h" ? HelpLevel::kShort : HelpLevel::kLong));
 }
 
 // Prints the help on standard error, because the user did not ask for it.
