@@ -252,12 +252,15 @@ void Input::leave_out(std::uint64_t size) {
 std::span<const std::uint8_t> Input::peek(std::size_t size) & {
     if (is_stream()) return impl_->stream->peek(size);
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(size, impl_->blob->size()));
-    // Returns a copy, because what is inferred from these bytes is later applied to them, and a mapping may change in
-    // between.
-    if (impl_->peeked.size() < there) impl_->peeked.resize(there);
-    const std::span<std::uint8_t> bytes = std::span(impl_->peeked).first(there);
-    impl_->blob->read(0, bytes);
-    return bytes;
+    // A copy that is read once, because what is inferred from these bytes is later applied to them, and a mapping may
+    // change in between.
+    std::vector<std::uint8_t>& peeked = impl_->peeked;
+    if (peeked.size() < there) {
+        std::vector<std::uint8_t> bytes(there);
+        impl_->blob->read(0, bytes);
+        peeked = std::move(bytes);
+    }
+    return std::span(peeked).first(there);
 }
 
 std::span<const std::uint8_t> Input::read() & { return stream().read(); }

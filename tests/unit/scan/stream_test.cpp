@@ -139,6 +139,20 @@ TEST(Input, ASmallerPeekLosesNothingOfALargerOne) {
     EXPECT_TRUE(all_of(input) == text);
 }
 
+TEST(Input, PeeksOfAFileOnce) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", "a,b\n1,2\n");
+    for (const Access access : {Access::kRead, Access::kMapped}) {
+        directory.write("in.csv", "a,b\n1,2\n");
+        Input input = Input::open(path, nullptr, access);
+        (void)input.peek(kSniffSize);
+        directory.write("in.csv", "c;d\n3;4\n");  // what was inferred from these bytes must fit those that come next
+        const auto head = input.peek(3);
+        EXPECT_EQ(std::string(head.begin(), head.end()), "a,b");
+        EXPECT_THROW(input.throw_if_changed(), InputChangedError);
+    }
+}
+
 TEST(Input, PeeksAtShortStreams) {
     Pipe pipe("ab", {1});
     Input input = open_mapped(pipe.path());
