@@ -176,7 +176,7 @@ public:
         const std::uint64_t to = is_last ? size() : index().checkpoint_offset(count);
         const std::uint64_t byte = count == 0 ? 0 : index().checkpoint_byte(count - 1);
         const std::uint64_t next = is_last ? index().file_size() : index().checkpoint_byte(count);
-        if (to == from) return byte;
+        if (to <= from || next <= byte) return byte;
         const double share = static_cast<double>(offset - from) / static_cast<double>(to - from);
         return byte + static_cast<std::uint64_t>(share * static_cast<double>(next - byte));
     }

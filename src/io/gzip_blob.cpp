@@ -127,13 +127,13 @@ std::span<const std::uint8_t> GzipBlob::lend(std::uint64_t offset, std::size_t s
 
 // From the start that the first part is decoded from up to where the last part ends, and what a cursor reads there.
 void GzipBlob::will_read(BlobRange range) const noexcept {
-    if (range.size == 0) return;
+    if (range.size == 0 || !source().remote) return;
     const std::uint64_t part = map_->part_size();
     const std::uint64_t end = (range.offset + range.size + part - 1) / part * part;
     const std::uint64_t from = map_->byte_before(map_->start_before(range.offset / part * part));
     const std::uint64_t to = map_->byte_before(std::min(end, size())) + kCompressedReadSize;
     const std::uint64_t most = source().size() - source().offset;
-    FileBlob::will_read({from, std::min(to, most) - from});
+    if (from < std::min(to, most)) FileBlob::will_read({from, std::min(to, most) - from});
 }
 
 std::uint64_t GzipBlob::best_size() const noexcept {

@@ -21,6 +21,9 @@ struct ReadAheadFile::Part {
 
 namespace {
 
+// For how many uses of parts a range counts that nobody reads.
+constexpr std::uint64_t kRecent = 64;
+
 // What a part takes of the room: a small one counts for more, so that there are not too many of them.
 std::uint64_t weight(std::uint64_t size, std::uint64_t part_size) { return std::max(size, part_size / 256); }
 
@@ -42,9 +45,16 @@ ReadAheadFile::~ReadAheadFile() {
     threads_.clear();
 }
 
+// Forgets what the range covers: whoever announced that will not read it any more, or reads it now.
 void ReadAheadFile::will_read(std::uint64_t offset, std::uint64_t size) const noexcept {
+    const std::uint64_t begin = std::min(offset, this->size());
+    const std::uint64_t end = begin + std::min(size, this->size() - begin);
+    if (begin == end) return;
     const MutexLock lock(mutex_);
-    announced_[next_announced_++ % announced_.size()] = {offset, offset + size, size};
+    for (Announced& range : announced_) {
+        if (begin <= range.begin && range.end <= end) range.left = 0;
+    }
+    announced_[next_announced_++ % announced_.size()] = {begin, end, end - begin, clock_};
 }
 
 // Notes that these bytes are read. Returns how many were read before of the stretch that they go on with. It grows
@@ -54,7 +64,9 @@ std::uint64_t ReadAheadFile::go_on(std::uint64_t offset, std::uint64_t size) con
     for (Announced& range : announced_) {
         const std::uint64_t begin = std::max(range.begin, offset);
         const std::uint64_t covered = std::min(range.end, end);
-        if (begin < covered) range.left -= std::min(range.left, covered - begin);
+        if (begin >= covered) continue;
+        range.left -= std::min(range.left, covered - begin);
+        range.used_at = clock_;
     }
     auto* const known = std::ranges::find_if(
         stretches_, [&](const Stretch& each) { return each.end <= offset && offset - each.end < part_size_; });
@@ -74,7 +86,7 @@ ReadAheadFile::Course ReadAheadFile::course_of(std::uint64_t offset, std::uint64
                            (each.left > 0 || offset + size >= each.end);
         if (is_it) {
             range = &each;
-        } else if (each.left > part_size_) {
+        } else if (each.left > part_size_ && clock_ - each.used_at < kRecent) {
             ++ranges;
         }
     }
@@ -99,24 +111,35 @@ ReadAheadFile::Part* ReadAheadFile::part_at(std::uint64_t offset) const {
     Part& part = *(--at)->second;
     if (offset - part.begin >= part.size) return nullptr;
     if (!part.error || part.readers > 0) return &part;
-    held_ -= weight(part.size, part_size_);
-    parts_.erase(at);
+    drop(part);
     return nullptr;
 }
 
-// Whether there is room for so many bytes more, for a reader who waits or for later. The part that was not used for
-// longest has to go, but only a reader takes the place of one that nobody has read yet.
+void ReadAheadFile::drop(const Part& part) const {
+    std::erase(wanted_, &part);
+    held_ -= weight(part.size, part_size_);
+    parts_.erase(std::uint64_t{part.begin});
+}
+
+// Whether there is room for so many bytes more, for a reader who waits or for later. The parts that were not used for
+// longest have to go, but only a reader takes the place of those that nobody has read yet.
 bool ReadAheadFile::make_room(std::uint64_t size, bool for_reader) const {
-    while (held_ + weight(size, part_size_) > kMostParts * part_size_) {
-        auto oldest = parts_.end();
-        for (auto at = parts_.begin(); at != parts_.end(); ++at) {
-            const Part& part = *at->second;
-            if (!part.is_there || part.readers > 0 || (!part.was_read && !for_reader)) continue;
-            if (oldest == parts_.end() || part.used_at < oldest->second->used_at) oldest = at;
-        }
-        if (oldest == parts_.end()) return false;
-        held_ -= weight(oldest->second->size, part_size_);
-        parts_.erase(oldest);
+    const std::uint64_t needed = held_ + weight(size, part_size_);
+    const std::uint64_t limit = kMostParts * part_size_;
+    if (needed <= limit) return true;
+    std::vector<const Part*> idle;
+    std::uint64_t room = 0;
+    for (const auto& [begin, part] : parts_) {
+        const bool is_in_use = part->readers > 0 || (part->is_begun && !part->is_there);
+        if (is_in_use || (!part->was_read && !for_reader)) continue;
+        idle.push_back(part.get());
+        room += weight(part->size, part_size_);
+    }
+    if (needed - room > limit) return false;
+    std::ranges::sort(idle, {}, &Part::used_at);
+    for (const Part* part : idle) {
+        if (held_ + weight(size, part_size_) <= limit) break;
+        drop(*part);
     }
     return true;
 }
@@ -142,19 +165,29 @@ ReadAheadFile::Part* ReadAheadFile::add_part(std::uint64_t offset, const Course&
     return part;
 }
 
+// Starts another thread if all are busy. Whether there is any.
+bool ReadAheadFile::has_threads() const {
+    if (idle_ <= wanted_.size() && threads_.size() < most_threads_) {
+        try {
+            threads_.emplace_back([this] { run(); });
+        } catch (const std::system_error&) {  // there are others, or readers fetch what they need
+        }
+    }
+    return !threads_.empty();
+}
+
 // Has threads fetch what is not there of the course from the offset on.
 void ReadAheadFile::fetch_ahead(std::uint64_t offset, const Course& course) const {
     const std::uint64_t end = std::min(course.ahead, course.end);
     while (offset < end) {
         Part* part = part_at(offset);
         if (part == nullptr) {
-            if ((part = add_part(offset, course, false)) == nullptr) return;
-            wanted_.push_back(part);
-            if (idle_ < wanted_.size() && threads_.size() < most_threads_) {
-                try {
-                    threads_.emplace_back([this] { run(); });
-                } catch (const std::system_error&) {  // there are others, or the reader fetches it itself
-                }
+            if (!has_threads() || (part = add_part(offset, course, false)) == nullptr) return;
+            try {
+                wanted_.push_back(part);
+            } catch (const std::bad_alloc&) {
+                drop(*part);
+                throw;
             }
             changed_.notify_all();
         }

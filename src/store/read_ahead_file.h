@@ -76,7 +76,8 @@ private:
     struct Announced {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
-        std::uint64_t left = 0;  // bytes that were not read yet; 0: forgotten
+        std::uint64_t left = 0;     // bytes that were not read yet; 0: forgotten
+        std::uint64_t used_at = 0;  // the clock
     };
 
     // How a read is fetched: in parts of `step` bytes from `origin` on, if it is set, as far as `ahead`, but not beyond
@@ -94,6 +95,8 @@ private:
     Part* add_part(std::uint64_t offset, const Course& course, bool for_reader) const CLEAVE_REQUIRES(mutex_);
     void fetch_ahead(std::uint64_t offset, const Course& course) const CLEAVE_REQUIRES(mutex_);
     bool make_room(std::uint64_t size, bool for_reader) const CLEAVE_REQUIRES(mutex_);
+    void drop(const Part& part) const CLEAVE_REQUIRES(mutex_);
+    bool has_threads() const CLEAVE_REQUIRES(mutex_);
     std::exception_ptr fetch(Part& part) const noexcept;
     void settle(Part& part, const std::exception_ptr& error) const CLEAVE_REQUIRES(mutex_);
     void run() const;

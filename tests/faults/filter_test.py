@@ -286,12 +286,20 @@ def begun(place):
     return lambda: any(name.endswith((".part", ".now")) for name in os.listdir(place.out))
 
 
+def has_bytes(path):
+    """False if a command has renamed the file since it was listed."""
+    try:
+        return os.path.getsize(path) > 0
+    except FileNotFoundError:
+        return False
+
+
 def all_have_read(place, run):
     """Whether each command that is there has read something."""
     def look():
         running = sum(parent_of(pid) == run.process.pid for pid in run.processes())
         read_by = {os.path.splitext(name)[0] for name in os.listdir(place.out)
-                   if name.endswith((".part", ".now")) and os.path.getsize(place.path(name))}
+                   if name.endswith((".part", ".now")) and has_bytes(place.path(name))}
         return len(read_by) == running
     return look
 

@@ -174,6 +174,27 @@ TEST(ReadAheadFile, ReadsWithoutThreads) {
     EXPECT_EQ(fixture.fake->most_running, 1U);
 }
 
+TEST(ReadAheadFile, WhatWasAnnouncedAndNotReadDoesNotHoldUpOthers) {
+    const Fixture fixture(1000000);
+    for (std::uint64_t at = 0; at < 60000; at += 1000) {  // readers who stop early
+        fixture.file.will_read(at, 900000);
+        fixture.expect(at, 10);
+    }
+    fixture.file.will_read(0, 1000000);
+    fixture.fake->wait_us = 300;
+    fixture.fake->most_running = 0;
+    for (std::uint64_t at = 0; at < 1000000; at += 1000) fixture.expect(at, 1000);
+    EXPECT_GT(fixture.fake->most_running, 2U);
+}
+
+TEST(ReadAheadFile, RangesEndWithTheFile) {
+    const Fixture fixture(5500);
+    fixture.file.will_read(3000, UINT64_MAX);
+    fixture.file.will_read(7000, 10);
+    for (std::uint64_t at = 3000; at < 5500; at += 250) fixture.expect(at, 250);
+    EXPECT_EQ(fixture.fake->bytes, 2500U);
+}
+
 TEST(ReadAheadFile, ThreadsShareAStretch) {
     const Fixture fixture(300000);
     std::atomic<std::uint64_t> next = 0;
