@@ -27,7 +27,6 @@
 #include "cleave/pieces_by_value.h"
 #include "cleave/plan.h"
 #include "cleave/plan_file.h"
-#include "cleave/rule_text.h"
 #include "cleave/sample.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"

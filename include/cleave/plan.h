@@ -13,8 +13,8 @@
 #include "cleave/error.h"
 #include "cleave/function_ref.h"
 #include "cleave/input.h"
-#include "cleave/rule_text.h"
 #include "cleave/scan.h"
+#include "cleave/stage_error.h"
 
 namespace cleave {
 

@@ -16,7 +16,6 @@
 #include "cleave/blob.h"
 #include "cleave/dialect.h"
 #include "cleave/fields.h"
-#include "cleave/rule_text.h"
 #include "cleave/stage_error.h"
 
 namespace cleave {

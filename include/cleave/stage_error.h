@@ -1,4 +1,4 @@
-// The error thrown for a rule, a list of columns or a key that cannot be used.
+// A text that the user gave, and the error thrown for a rule, a list of columns or a key that cannot be used.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,14 @@
 #include "cleave/error.h"
 
 namespace cleave {
+
+// A rule, a list of columns, or a line of a rules file.
+struct RuleText {
+    std::string text = {};
+    std::string origin = {};  // "--redact", "--select", or "PATH:LINE"
+
+    bool operator==(const RuleText&) const = default;
+};
 
 // what() is only the reason. No member contains a value from the input, except names of columns.
 class RuleError : public ArgumentError {

@@ -236,7 +236,6 @@ std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& c
     const std::string path = path_of(url);
     std::uint64_t size = 0;
     std::vector<std::uint8_t> head;
-    Headers headers;  // of the answer that `head` is from
     const auto first_bytes = [&] {
         Exchange exchange = exchange_of("GET", path);
         exchange.request.headers["range"] = "bytes=0-" + std::to_string(Object::kHeadSize - 1);
@@ -249,7 +248,6 @@ std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& c
             if (response.status != 206 || !range) throw_no_ranges();
             size = range->total;
             if (range->begin != 0 || range->end != head_size(size)) throw Transient("the server sent another range");
-            headers = response.headers;
         };
         exchange.sink = [&](std::span<const std::uint8_t> bytes) {
             if (bytes.size() > head_size(size) - head.size()) throw Transient(kTooMuch);
@@ -260,13 +258,7 @@ std::unique_ptr<Object> Store::find(const std::string& url, cleave_store_call& c
     const auto take = [&](const Response& response) {
         if (response.status != kNoSuchRange && head.size() < head_size(size)) throw Transient(kTooLittle);
     };
-    Response response;
-    try {
-        response = perform(first_bytes, call, take);
-    } catch (const Failure& failure) {  // a link that always breaks off: read() goes on where this has ended
-        if (failure.result() != CLEAVE_STORE_FAILED || head.empty()) throw;
-        response.headers = headers;
-    }
+    Response response = perform(first_bytes, call, take);
     if (response.status == kNoSuchRange) {  // an empty object has no first byte
         response = perform([&] { return exchange_of("HEAD", path); }, call);
         if (header(response, "content-length") != "0") throw_no_ranges();

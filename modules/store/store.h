@@ -71,7 +71,7 @@ private:
 
 class Object {
 public:
-    // `head` are the first bytes, as many as have come: at most kHeadSize.
+    // `head` are the first bytes: all, or kHeadSize.
     Object(Store& store, std::string path, std::uint64_t size, std::string tag, std::string modified,
            std::vector<std::uint8_t> head);
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "cleave/rule_text.h"
 #include "cleave/stage_error.h"
 
 namespace cleave {

@@ -33,7 +33,8 @@ public:
         unsigned most = most_running;
         while (running > most && !most_running.compare_exchange_weak(most, running)) {
         }
-        while (offset >= stuck_from && !cancellation_.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        while (offset >= stuck_from && !cancellation_.requested())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::this_thread::sleep_for(std::chrono::microseconds(wait_us));
         --running_;
         cancellation_.throw_if_requested();
