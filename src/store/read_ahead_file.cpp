@@ -182,7 +182,8 @@ void ReadAheadFile::fetch_ahead(std::uint64_t offset, const Course& course) cons
     while (offset < end) {
         Part* part = part_at(offset);
         if (part == nullptr) {
-            if (!has_threads() || (part = add_part(offset, course, false)) == nullptr) return;
+            part = has_threads() ? add_part(offset, course, false) : nullptr;
+            if (part == nullptr) return;
             try {
                 wanted_.push_back(part);
             } catch (const std::bad_alloc&) {
@@ -235,7 +236,8 @@ void ReadAheadFile::read(std::uint64_t offset, std::span<std::uint8_t> into) con
     while (!into.empty()) {
         const Course course = course_of(offset, into.size(), before);
         Part* part = part_at(offset);
-        if (part == nullptr && (part = add_part(offset, course, true)) == nullptr) {  // all parts are in use
+        if (part == nullptr) part = add_part(offset, course, true);
+        if (part == nullptr) {  // all parts are in use
             lock.unlock();
             file_->read(offset, into);
             return;
