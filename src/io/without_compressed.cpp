@@ -7,6 +7,7 @@
 
 namespace cleave {
 
+// NOLINTBEGIN(performance-unnecessary-value-param): what decodes keeps the observer
 std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& /*reader*/, Compression format, Encoding encoding,
                                                    std::shared_ptr<DecodeObserver> /*observer*/) {
     if (format != Compression::kNone) {
@@ -16,6 +17,7 @@ std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& /*reader*/, Com
     if (encoding != Encoding::kBytes) throw ArgumentError("this build of cleave does not convert text");
     return nullptr;
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 std::unique_ptr<Encoder> make_encoder(const CompressionOptions& /*wanted*/, Helpers* /*helpers*/,
                                       const Cancellation* /*cancellation*/) {
