@@ -113,9 +113,9 @@ Mapping map_index(const Fd& fd, std::uint64_t size) {
     return std::move(*mapping);
 }
 
-// All but the windows, and these, too, if the index is small and elsewhere. What anybody could have put into a store is
-// fetched only if it begins as an index, and is not larger than that of a file of this size may be: 56 bytes for each
-// MiB of text, of which a gzip file has up to 1032 times as many bytes as it has itself.
+// All but the windows; the whole index if it is elsewhere and small. Anyone could have written an object, so it is
+// fetched only if it begins like an index and is no larger than one can be for a file of this size: 56 bytes for each
+// MiB of text, which is at most 1032 times as large as its gzip file.
 std::vector<std::uint8_t> read_index(const IndexSource& source, std::uint64_t size, std::uint64_t file_size) {
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, kMostHeadSize));
     source.read(0, bytes);

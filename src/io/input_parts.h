@@ -1,4 +1,4 @@
-// What others that open inputs, or see what is read of one, do with the inside of Input.
+// Access to the inside of Input, for code that adds a way to open one or watches what is read.
 #pragma once
 
 #include <cstdint>

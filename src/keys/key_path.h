@@ -1,4 +1,4 @@
-// What takes the place of a column where records have none: in JSON Lines, a path.
+// What stands in for a column in JSON Lines: a path.
 #pragma once
 
 #include <cstddef>

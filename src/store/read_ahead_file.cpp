@@ -45,7 +45,7 @@ ReadAheadFile::~ReadAheadFile() {
     threads_.clear();
 }
 
-// Forgets what the range covers: whoever announced that will not read it any more, or reads it now.
+// Drops older ranges within the new one: their readers have stopped, or are about to read this one.
 void ReadAheadFile::will_read(std::uint64_t offset, std::uint64_t size) const noexcept {
     const std::uint64_t begin = std::min(offset, this->size());
     const std::uint64_t end = begin + std::min(size, this->size() - begin);
@@ -121,8 +121,8 @@ void ReadAheadFile::drop(const Part& part) const {
     parts_.erase(std::uint64_t{part.begin});
 }
 
-// Whether there is room for so many bytes more, for a reader who waits or for later. The parts that were not used for
-// longest have to go, but only a reader takes the place of those that nobody has read yet.
+// Makes room for so many bytes more. Returns false if that is impossible. The least recently used parts go first, but
+// only a waiting reader displaces parts that have not been read.
 bool ReadAheadFile::make_room(std::uint64_t size, bool for_reader) const {
     const std::uint64_t needed = held_ + weight(size, part_size_);
     const std::uint64_t limit = kMostParts * part_size_;
@@ -144,7 +144,7 @@ bool ReadAheadFile::make_room(std::uint64_t size, bool for_reader) const {
     return true;
 }
 
-// A new part, which has this byte and begins and ends where others do not. Null if there is no room.
+// A new part that contains this byte and overlaps no other. Null if there is no room.
 ReadAheadFile::Part* ReadAheadFile::add_part(std::uint64_t offset, const Course& course, bool for_reader) const {
     std::uint64_t begin = course.origin ? offset - (offset - *course.origin) % course.step : offset;
     std::uint64_t end = std::min(begin + course.step, course.end);
