@@ -6,11 +6,11 @@
 
 #include "benches.h"
 #include "cleave/kernel.h"
-#include "dialect/state_machine.h"
+#include "core/dialect/state_machine.h"
+#include "core/scan/summarise.h"
+#include "core/scan/walker.h"
 #include "loop2021.h"
 #include "samples.h"
-#include "scan/summarise.h"
-#include "scan/walker.h"
 
 namespace cleave {
 namespace {

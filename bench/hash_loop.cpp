@@ -24,7 +24,7 @@
 #include "cleave/input.h"
 #include "cleave/kernel.h"
 #include "cleave/mapping_guard.h"
-#include "fields/field_decoder.h"
+#include "rows/fields/field_decoder.h"
 
 namespace cleave {
 namespace {

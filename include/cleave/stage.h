@@ -34,7 +34,8 @@ enum class DefaultAction : std::uint8_t {
     kFail,  // fail if there is such a column
 };
 
-// What must not appear in a column that stays. src/stage/forbidden/forbidden.h says exactly what is found.
+// What must not appear in a column that stays. src/features/redact/stage/forbidden/forbidden.h says exactly what is
+// found.
 enum class ForbiddenKind : std::uint8_t { kEmail, kCard, kIban, kPhone, kIp, kDate, kSecret };
 inline constexpr std::size_t kForbiddenKinds = 7;
 
@@ -172,6 +173,21 @@ private:
 
     std::shared_ptr<const Program> program_;
 };
+
+// What changes records on their way into the pieces of a job. With a stage, Policy::max_bytes limits what is written.
+// The starts and lengths of pieces, in names, in the manifest and for the observer, also refer to what is written:
+// Piece::start counts from the start of the header as it is written. Policy::pieces still divides the bytes of the
+// input, so each record is in the same piece as without a stage. Policy::together names a column of the input, and
+// compares what is written of it; naming a column that the stage drops throws RuleError. A stage cannot be combined
+// with Policy::alignment, nor with a stream that is needed as a whole, unless `may_spool` is set. With Policy::by, a
+// stream needs `may_spool` only for buckets and parts that drop the columns: otherwise everything that goes to a
+// temporary file is also written or becomes a name.
+struct JobRules {
+    StageOptions options = {};  // no stage if these are empty, or change nothing in any input
+    const KeyRing* keys = nullptr;
+    bool may_spool = false;  // a stream may be copied, unchanged, to a temporary file
+};
+using StageJob [[deprecated("JobRules")]] = JobRules;  // until 0.3
 
 // For use by one thread at a time. Its output is in memory that is left out of core dumps and zeroed on release.
 class StageWorker {

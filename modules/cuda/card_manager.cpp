@@ -9,8 +9,8 @@
 
 #include "cleave/memory.h"
 #include "cuda/managers.h"
-#include "memory/completed_manager.h"
-#include "memory/manager_base.h"
+#include "rows/memory/completed_manager.h"
+#include "rows/memory/manager_base.h"
 
 namespace cleave::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cuda/streams.h"
-#include "offload/device_base.h"
+#include "features/gpu/device_base.h"
 
 namespace cleave::cuda {
 

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "memory/manager_base.h"
-#include "memory/pool_manager.h"
+#include "rows/memory/manager_base.h"
+#include "rows/memory/pool_manager.h"
 
 namespace cleave::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include "cleave/field_row.h"
 #include "cleave/memory.h"
 #include "cuda/device.h"
-#include "stage/parse_markup.h"
+#include "features/redact/stage/parse_markup.h"
 
 namespace cleave::cuda {
 

@@ -1,9 +1,9 @@
 // Finds the fields and records of a page of CSV that consists of whole records. A single kernel measures, scans and
 // writes, and reads each byte once.
 //
-// A tile is kTileSize bytes. Each thread has 64 of them, and like the CPU kernels (src/kernels/step.h) computes masks
-// with a bit for each byte: quotes, delimiters, line ends. An exclusive or over all quotes before a byte tells whether
-// it is inside quotes. Apart from that, a thread only needs to know the last byte before its own.
+// A tile is kTileSize bytes. Each thread has 64 of them, and like the CPU kernels (src/core/kernels/step.h) computes
+// masks with a bit for each byte: quotes, delimiters, line ends. An exclusive or over all quotes before a byte tells
+// whether it is inside quotes. Apart from that, a thread only needs to know the last byte before its own.
 //
 //   separators  delimiters and terminators outside quotes: each ends a field
 //   starts      the first bytes of records

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "stage/flat_program.h"
-#include "stage/value.h"
+#include "features/redact/stage/flat_program.h"
+#include "features/redact/stage/value.h"
 
 namespace cleave::cuda {
 
@@ -54,7 +54,7 @@ __device__ inline void hash_block(std::uint32_t (&state)[8], std::uint32_t (&wor
     state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
-// The hasher for operations; see stage/operation.h.
+// The hasher for operations; see features/redact/stage/operation.h.
 struct DeviceHasher {
     const FlatMacState* states;
 

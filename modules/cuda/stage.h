@@ -12,8 +12,8 @@
 #include "cuda/device.h"
 #include "cuda/parse.h"
 #include "cuda/strings.h"
-#include "stage/device_stage.h"
-#include "stage/flat_program.h"
+#include "features/gpu/device_stage.h"
+#include "features/redact/stage/flat_program.h"
 
 namespace cleave::cuda {
 

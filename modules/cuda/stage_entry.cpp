@@ -1,5 +1,5 @@
 // Adapts DeviceStage, which throws exceptions and takes memory from a manager, to the plain structs of
-// stage/device_stage.h.
+// features/gpu/device_stage.h.
 #include "cuda/stage_entry.h"
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@
 #include "cuda/device.h"
 #include "cuda/stage.h"
 #include "cuda/status.h"
-#include "memory/manager_base.h"
+#include "rows/memory/manager_base.h"
 
 namespace cleave::cuda {
 namespace {

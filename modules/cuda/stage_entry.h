@@ -1,7 +1,7 @@
-// The entry point of stage/device_stage.h.
+// The entry point of features/gpu/device_stage.h.
 #pragma once
 
-#include "stage/device_stage.h"
+#include "features/gpu/device_stage.h"
 
 namespace cleave::cuda {
 

@@ -1,5 +1,5 @@
-// How a stage rewrites a record, as a functor for rows_kernel.h in which each row is a record. stage/record.h defines
-// what is written and counted; this is the device's part of it.
+// How a stage rewrites a record, as a functor for rows_kernel.h in which each row is a record.
+// features/redact/stage/record.h defines what is written and counted; this is the device's part of it.
 //
 // The device handles the common cases and leaves the rest to the CPU. A page is odd if one of its records has a
 // different number of fields or is too long, if a new value needs quotes or escapes that the field did not have, or if
@@ -18,8 +18,8 @@
 #include "cuda/rows_kernel.h"
 #include "cuda/sha256.h"
 #include "cuda/stage.h"
-#include "stage/flat_program.h"
-#include "stage/record.h"
+#include "features/redact/stage/flat_program.h"
+#include "features/redact/stage/record.h"
 
 namespace cleave::cuda {
 
@@ -91,7 +91,7 @@ struct StageRows {
     // This is an estimate, which is enough because the kernels run in two passes.
     std::uint64_t bound(const std::uint64_t*, std::uint64_t) const { return size; }
 
-    // The members of a Side; see stage/record.h.
+    // The members of a Side; see features/redact/stage/record.h.
     static constexpr bool kHasKeys = false;
     static constexpr bool kIsCpu = false;
     using Part = const FlatPart;  // without const it would be read again after each write

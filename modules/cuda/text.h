@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "stage/value.h"
+#include "features/redact/stage/value.h"
 
 namespace cleave::cuda {
 
@@ -94,7 +94,7 @@ struct PlainText {
     }
 };
 
-// For the operations of src/stage.
+// For the operations of src/features/redact/stage.
 template <class Text>
 __device__ __forceinline__ Value value_of(const Text& text) {
     return {text.data(), text.size};

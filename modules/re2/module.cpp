@@ -1,4 +1,4 @@
-// RE2 as a module for patterns: implements src/stage/forbidden/pattern_module.h.
+// RE2 as a module for patterns: implements src/features/redact/stage/forbidden/pattern_module.h.
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "stage/forbidden/pattern_module.h"
+#include "features/redact/stage/forbidden/pattern_module.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "store/store_module.h"
+#include "features/stores/store_module.h"
 
 namespace cleave::store {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "features/stores/store_module.h"
 #include "sign.h"
-#include "store/store_module.h"
 
 namespace cleave::store {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "failure.h"
+#include "features/stores/store_module.h"
 #include "store.h"
-#include "store/store_module.h"
 #include "upload.h"
 
 namespace {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "credentials.h"
+#include "features/stores/store_module.h"
 #include "http.h"
 #include "settings.h"
-#include "store/store_module.h"
 
 namespace cleave::store {
 

@@ -18,8 +18,8 @@
 #include <span>
 #include <string>
 
+#include "features/stores/store_module.h"
 #include "store.h"
-#include "store/store_module.h"
 
 namespace cleave::store {
 

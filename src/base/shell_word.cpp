@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-bool is_plain(char c) {
+bool needs_no_quotes(char c) {
     const bool is_letter = to_lower(c) >= 'a' && to_lower(c) <= 'z';
     return is_letter || (c >= '0' && c <= '9') || std::string_view("/._+,:=@%-").find(c) != std::string_view::npos;
 }
@@ -24,7 +24,7 @@ bool is_control(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::string shell_word(std::string_view text) {
-    if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+    if (!text.empty() && std::ranges::all_of(text, needs_no_quotes)) return std::string(text);
     std::string word;
     bool has_control = false;
     for (std::size_t i = 0; i < text.size(); ++i) has_control |= is_control(text, i);

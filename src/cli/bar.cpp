@@ -14,7 +14,7 @@
 
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "write/destination.h"
+#include "core/writer/destination.h"
 
 namespace cleave::cli {
 namespace {

@@ -14,13 +14,13 @@
 #include "cli/rewritten_output.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
-#include "io/copy.h"
-#include "io/fd.h"
-#include "io/sequential_reader.h"
-#include "io/stable_input.h"
-#include "plan/input_head.h"
-#include "scan/comparing_walker.h"
-#include "stage/program.h"
+#include "core/offsets/input_head.h"
+#include "core/reader/copy.h"
+#include "core/reader/fd.h"
+#include "core/reader/sequential_reader.h"
+#include "core/reader/stable_input.h"
+#include "core/scan/comparing_walker.h"
+#include "features/redact/stage/program.h"
 
 namespace cleave::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
-#include "scan/line_counter.h"
+#include "core/scan/line_counter.h"
 
 namespace cleave::cli {
 namespace {

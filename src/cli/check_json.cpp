@@ -5,7 +5,7 @@
 #include "cli/check_report.h"
 #include "cli/messages.h"
 #include "cli/standard_output.h"
-#include "formats/plan_json.h"
+#include "engine/plan_json.h"
 
 namespace cleave::cli {
 namespace {

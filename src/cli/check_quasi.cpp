@@ -9,8 +9,8 @@
 
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "lane/record_classes.h"
-#include "stage/program.h"
+#include "features/redact/lane/record_classes.h"
+#include "features/redact/stage/program.h"
 
 namespace cleave::cli {
 namespace {

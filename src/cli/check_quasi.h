@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "classes/class_counts.h"
 #include "cli/context.h"
 #include "cli/standard_output.h"
-#include "lane/rewriting.h"
+#include "features/redact/lane/class_counts.h"
+#include "features/redact/lane/rewriting.h"
 
 namespace cleave::cli {
 

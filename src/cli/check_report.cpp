@@ -8,7 +8,7 @@
 #include "cli/bar.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "formats/plan_json.h"
+#include "engine/plan_json.h"
 
 namespace cleave::cli {
 namespace {

@@ -14,11 +14,11 @@
 #include "cli/messages.h"
 #include "cli/rewritten_output.h"
 #include "cli/session.h"
-#include "formats/stage_report.h"
-#include "lane/record_lane.h"
-#include "lane/rewriting.h"
-#include "stage/program.h"
-#include "stage/rules.h"
+#include "engine/stage_report.h"
+#include "features/redact/lane/record_lane.h"
+#include "features/redact/lane/rewriting.h"
+#include "features/redact/stage/program.h"
+#include "features/redact/stage/rules.h"
 
 namespace cleave::cli {
 namespace {

@@ -15,8 +15,8 @@
 #include "cleave/scan.h"
 #include "cli/bar.h"
 #include "cli/options.h"
-#include "io/input_hash.h"
-#include "store/store.h"
+#include "engine/input_hash.h"
+#include "features/stores/store.h"
 
 namespace cleave::cli {
 

@@ -2,7 +2,7 @@
 #include "cli/diagnostics.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
-#include "formats/plan_json.h"
+#include "engine/plan_json.h"
 
 namespace cleave::cli {
 namespace {

@@ -23,7 +23,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "stage/record_blocks.h"
+#include "features/redact/stage/record_blocks.h"
 
 namespace cleave::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "scan/line_counter.h"
-#include "stage/rules.h"
+#include "core/scan/line_counter.h"
+#include "features/redact/stage/rules.h"
 
 namespace cleave::cli {
 namespace {

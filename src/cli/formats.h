@@ -6,7 +6,7 @@
 #include "cleave/plan.h"
 #include "cli/options.h"
 #include "cli/standard_output.h"
-#include "formats/plan_json.h"
+#include "engine/plan_json.h"
 
 namespace cleave::cli {
 

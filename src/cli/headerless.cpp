@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 #include "cleave/kernel.h"
-#include "scan/walker.h"
+#include "core/scan/walker.h"
 
 namespace cleave::cli {
 namespace {

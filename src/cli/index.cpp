@@ -13,8 +13,8 @@
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
-#include "io/gzip_input.h"
-#include "io/stream_path.h"
+#include "core/writer/stream_path.h"
+#include "features/compressed/gzip_input.h"
 
 namespace cleave::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/shell_word.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "io/gzip_input.h"
+#include "features/compressed/gzip_input.h"
 
 namespace cleave::cli {
 

@@ -20,10 +20,10 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/verbs.h"
-#include "io/page_cache.h"
-#include "lane/measure_stage.h"
-#include "offload/device.h"
-#include "offload/explain.h"
+#include "core/reader/page_cache.h"
+#include "features/gpu/device.h"
+#include "features/gpu/explain.h"
+#include "features/redact/lane/measure_stage.h"
 
 namespace cleave::cli {
 namespace {

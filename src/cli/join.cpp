@@ -22,14 +22,14 @@
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/verbs.h"
-#include "formats/plan_json.h"
-#include "io/copy.h"
-#include "io/fd.h"
-#include "io/stream_path.h"
-#include "lane/rewriting.h"
-#include "plan/input_head.h"
-#include "scan/walker.h"
-#include "write/piece_store.h"
+#include "core/offsets/input_head.h"
+#include "core/reader/copy.h"
+#include "core/reader/fd.h"
+#include "core/scan/walker.h"
+#include "core/writer/piece_store.h"
+#include "core/writer/stream_path.h"
+#include "engine/plan_json.h"
+#include "features/redact/lane/rewriting.h"
 
 namespace cleave::cli {
 namespace {

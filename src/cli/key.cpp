@@ -19,10 +19,10 @@
 #include "cli/messages.h"
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
-#include "io/fd.h"
-#include "io/temporary_file.h"
-#include "memory/secret_memory.h"
-#include "stage/key_versions.h"
+#include "core/reader/fd.h"
+#include "core/reader/temporary_file.h"
+#include "features/redact/stage/key_versions.h"
+#include "rows/memory/secret_memory.h"
 
 namespace cleave::cli {
 namespace {

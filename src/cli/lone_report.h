@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "cli/context.h"
-#include "formats/signed_report.h"
-#include "write/lone_file.h"
+#include "core/writer/lone_file.h"
+#include "engine/signed_report.h"
 
 namespace cleave::cli {
 

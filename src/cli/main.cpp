@@ -36,9 +36,9 @@
 #include "cli/standard_output.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
-#include "io/fd.h"
-#include "stage/program.h"
-#include "write/destination.h"
+#include "core/reader/fd.h"
+#include "core/writer/destination.h"
+#include "features/redact/stage/program.h"
 
 namespace cleave::cli {
 namespace {

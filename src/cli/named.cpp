@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cli/messages.h"
-#include "io/fd.h"
+#include "core/reader/fd.h"
 
 namespace cleave::cli {
 

@@ -6,7 +6,7 @@
 #include "cleave/cancel.h"
 #include "cleave/encoding.h"
 #include "cli/context.h"
-#include "io/fd.h"
+#include "core/reader/fd.h"
 
 namespace cleave::cli {
 

@@ -16,7 +16,7 @@
 #include "cli/range_options.h"
 #include "cli/stage_options.h"
 #include "cli/values.h"
-#include "io/store_url.h"
+#include "core/reader/store_url.h"
 
 namespace cleave::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
-#include "formats/piece_list.h"
+#include "engine/piece_list.h"
 
 namespace cleave::cli {
 

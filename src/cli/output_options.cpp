@@ -8,7 +8,7 @@
 #include "cli/choices.h"
 #include "cli/formatted.h"
 #include "cli/values.h"
-#include "io/store_url.h"
+#include "core/reader/store_url.h"
 
 namespace cleave::cli {
 namespace {

@@ -12,10 +12,10 @@
 #include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "cleave/names.h"
-#include "io/stream_path.h"
-#include "io/temporary_file.h"
-#include "stage/key_versions.h"
-#include "write/destination.h"
+#include "core/reader/temporary_file.h"
+#include "core/writer/destination.h"
+#include "core/writer/stream_path.h"
+#include "features/redact/stage/key_versions.h"
 
 namespace cleave::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "cli/options.h"
 #include "cli/sandbox.h"
-#include "store/store.h"
+#include "features/stores/store.h"
 
 namespace cleave::cli {
 

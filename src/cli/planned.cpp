@@ -3,8 +3,8 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/named.h"
-#include "io/gzip_input.h"
-#include "io/stable_input.h"
+#include "core/reader/stable_input.h"
+#include "features/compressed/gzip_input.h"
 
 namespace cleave::cli {
 namespace {

@@ -15,8 +15,8 @@
 #include "cli/permissions.h"
 #include "cli/sandbox.h"
 #include "cli/verbs.h"
-#include "io/fd.h"
-#include "write/destination.h"
+#include "core/reader/fd.h"
+#include "core/writer/destination.h"
 
 namespace cleave::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "cleave/input.h"
 #include "cli/standard_output.h"
-#include "io/copy.h"
+#include "core/reader/copy.h"
 
 namespace cleave::cli {
 

@@ -4,9 +4,9 @@
 
 #include "cli/diagnostics.h"
 #include "cli/session.h"
-#include "formats/plan_json.h"
-#include "formats/stage_report.h"
-#include "io/fd.h"
+#include "core/reader/fd.h"
+#include "engine/plan_json.h"
+#include "engine/stage_report.h"
 
 namespace cleave::cli {
 

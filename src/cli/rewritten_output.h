@@ -8,7 +8,7 @@
 #include "base/content_hash.h"
 #include "cli/context.h"
 #include "cli/lone_report.h"
-#include "lane/rewriting.h"
+#include "features/redact/lane/rewriting.h"
 
 namespace cleave::cli {
 

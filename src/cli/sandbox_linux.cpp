@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <system_error>
 
-#include "io/fd.h"
+#include "core/reader/fd.h"
 
 namespace cleave::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/planned.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
-#include "io/fd.h"
-#include "io/stable_input.h"
+#include "core/reader/fd.h"
+#include "core/reader/stable_input.h"
 
 namespace cleave::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/option_table.h"
-#include "stage/program.h"
+#include "features/redact/stage/program.h"
 
 namespace cleave::cli {
 namespace {

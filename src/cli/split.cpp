@@ -13,10 +13,10 @@
 #include "cli/session.h"
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
-#include "formats/plan_json.h"
-#include "job/signed_job.h"
-#include "write/clone.h"
-#include "write/destination.h"
+#include "core/writer/clone.h"
+#include "core/writer/destination.h"
+#include "engine/plan_json.h"
+#include "engine/signed_job.h"
 
 namespace cleave::cli {
 namespace {

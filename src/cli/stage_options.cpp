@@ -13,7 +13,7 @@
 #include "cli/messages.h"
 #include "cli/option_table.h"
 #include "cli/values.h"
-#include "io/fd.h"
+#include "core/reader/fd.h"
 
 namespace cleave::cli {
 namespace {

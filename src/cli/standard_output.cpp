@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "io/fd.h"
+#include "core/reader/fd.h"
 
 namespace cleave::cli {
 

@@ -13,7 +13,7 @@
 #include "base/suggest.h"
 #include "cli/formatted.h"
 #include "cli/other_tools.h"
-#include "write/value_names.h"
+#include "rows/values/value_names.h"
 
 namespace cleave::cli {
 namespace {

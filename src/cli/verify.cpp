@@ -27,11 +27,11 @@
 #include "cli/named.h"
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
-#include "formats/signed_report.h"
-#include "io/beneath.h"
-#include "io/fd.h"
-#include "io/stream_path.h"
-#include "io/temporary_file.h"
+#include "core/reader/fd.h"
+#include "core/reader/temporary_file.h"
+#include "core/writer/stream_path.h"
+#include "engine/beneath.h"
+#include "engine/signed_report.h"
 
 namespace cleave::cli {
 namespace {

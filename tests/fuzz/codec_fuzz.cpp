@@ -7,12 +7,12 @@
 
 #include "choices.h"
 #include "cleave/error.h"
+#include "core/writer/encoder.h"
 #include "decoded.h"
+#include "features/compressed/decoder.h"
+#include "features/compressed/parallel_decoder.h"
 #include "gzip_members.h"
 #include "inputs.h"
-#include "io/decoder.h"
-#include "io/encoder.h"
-#include "io/parallel_decoder.h"
 
 namespace cleave::test {
 namespace {

@@ -9,8 +9,8 @@
 #include "choices.h"
 #include "cleave/compression.h"
 #include "cleave/error.h"
+#include "features/compressed/decoder.h"
 #include "inputs.h"
-#include "io/decoder.h"
 #include "packed.h"
 
 namespace cleave::test {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "choices.h"
-#include "formats/manifest.h"
-#include "formats/plan_json.h"
+#include "engine/manifest.h"
+#include "engine/plan_json.h"
 
 namespace cleave::test {
 namespace {

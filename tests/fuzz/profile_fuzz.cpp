@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "choices.h"
-#include "offload/profile_json.h"
+#include "features/gpu/profile_json.h"
 
 namespace cleave::test {
 namespace {

@@ -8,8 +8,8 @@
 #include "choices.h"
 #include "cleave/experimental/range_plan.h"
 #include "csv_mutator.h"
+#include "features/ranges/range_machine.h"
 #include "range_check.h"
-#include "ranges/range_machine.h"
 
 namespace cleave::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "choices.h"
-#include "stage/key_names.h"
-#include "stage/rules.h"
+#include "features/redact/stage/key_names.h"
+#include "features/redact/stage/rules.h"
 
 namespace cleave::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan_by_value.h"
+#include "rows/values/plan_by_value.h"
 
 namespace cleave::test {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "core/scan/first_starts.h"
 #include "kernels_under_test.h"
-#include "scan/first_starts.h"
 
 namespace cleave::test {
 namespace {

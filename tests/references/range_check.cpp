@@ -9,9 +9,9 @@
 
 #include "cleave/experimental/range_plan.h"
 #include "cleave/foreign.h"
+#include "features/ranges/range_machine.h"
 #include "kernels_under_test.h"
 #include "plan_check.h"
-#include "ranges/range_machine.h"
 #include "reference.h"
 
 namespace cleave::test {

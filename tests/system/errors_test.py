@@ -21,7 +21,7 @@ CAUGHT = {"DoubtfulBatch", "TooManyKeys"}
 MAKERS = {"name_error": "MemoryManagerNameError"}
 OUT_OF_MEMORY = "std::bad_alloc"
 # Evaluated by the compiler only.
-CONSTANT = ("src/kernels/dispatch.cpp", "std::invalid_argument")
+CONSTANT = ("src/core/kernels/dispatch.cpp", "std::invalid_argument")
 
 
 def code_of(path):

@@ -112,8 +112,7 @@ def read_branches(text):
 
 
 def folder_of(file):
-    parts = file.split(os.sep)
-    return os.sep.join(parts[:2]) if parts[0] == "src" else parts[0]
+    return os.path.dirname(file) if file.startswith("src" + os.sep) else file.split(os.sep)[0]
 
 
 def table_of(files):

@@ -61,13 +61,13 @@ def steps_follow_the_paths(_):
     same(steps("python/cleave/dask.py", "new"), list(gate.STEPS))
     same(steps("src/base/json.cpp"), list(gate.STEPS))
     same(steps(), [])
-    for path in ("src/cli/main.cpp", "src/kernels/avx2.cpp", "tests/cases/run.py"):
+    for path in ("src/cli/main.cpp", "src/core/kernels/avx2.cpp", "tests/cases/run.py"):
         need("gpu" not in steps(path), "%s builds CUDA" % path)
         need({"release", "asan", "tsan"} <= set(steps(path)), "%s is not tested by all builds" % path)
     for step, path, wanted in (("counts", "src/cli/main.cpp", True), ("counts", "cmake/options.cmake", True),
                                ("counts", "tests/tools/counts.py", True), ("counts", "doc/guide/rules.md", False),
                                ("counts", "modules/cuda/stage.cu", False), ("gpu", "modules/cuda/stage.cu", True),
-                               ("gpu", "src/stage/compile.cpp", True)):
+                               ("gpu", "src/features/redact/stage/compile.cpp", True)):
         need((step in steps(path)) == wanted, "%s after a change of %s: not %s" % (step, path, wanted))
     table = {"a/": ["release"], "a/b/": ["lint"], "a/b/c": ["acceptance"], "a/d": ["fuzz"]}
     same(gate.steps_for(["a/x"], table), ["build-release", "release"])
@@ -106,13 +106,14 @@ def the_base_must_be_the_parent(_):
 
 def targets_are_touched_by_what_they_include(_):
     """A fuzz target is touched by its corpus, its dictionary, its headers and their sources, and by nothing else"""
-    sources = {"tests/fuzz/codec_fuzz.cpp": {"tests/fuzz/codec_fuzz.cpp", "src/io/decoder.h", "../usr/include/zlib.h"},
+    sources = {"tests/fuzz/codec_fuzz.cpp": {"tests/fuzz/codec_fuzz.cpp", "src/features/compressed/decoder.h",
+                                             "../usr/include/zlib.h"},
                "tests/fuzz/sniff_fuzz.cpp": {"tests/fuzz/sniff_fuzz.cpp", "include/cleave/dialect.h"}}
     for changed, touched in (
-            ("src/io/decoder.cpp", ["codec"]), ("src/dialect/dialect.cpp", ["sniff"]),
+            ("src/features/compressed/decoder.cpp", ["codec"]), ("src/core/dialect/dialect.cpp", ["sniff"]),
             ("tests/fuzz/gzip.dict", ["codec"]), ("tests/fuzz/sniff_fuzz.cpp", ["sniff"]),
             ("tests/fuzz/corpus/codec.tar", ["codec"]), ("tests/fuzz/choices.h", ["codec", "sniff"]),
-            ("src/write/names.cpp", []), ("README.md", []), ("tests/decoder.py", []), ("src/other/zlib.cpp", [])):
+            ("src/core/writer/names.cpp", []), ("README.md", []), ("tests/decoder.py", []), ("src/other/zlib.cpp", [])):
         same(list(fuzz.touched([changed], sources, {"tests/fuzz/gzip.dict": ["codec", "gzip"]})), touched)
 
 

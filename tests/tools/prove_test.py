@@ -280,7 +280,7 @@ def binaries_are_kept(make):
 
 def branches_are_read(_):
     """coverage.py reads what llvm-cov prints: sides of branches, of all instances together, without constants"""
-    files = coverage.read_branches("""./src/scan/walker.cpp:
+    files = coverage.read_branches("""./src/core/scan/walker.cpp:
    11|       |// a|b
    12|  1.50k|    if (a || b) return x > 2 ? N : x;
   ------------------
@@ -297,11 +297,11 @@ include/cleave/plan.h:
   ------------------
 """)
     found = {file: {at: branch.taken for at, branch in branches.items()} for file, branches in files.items()}
-    same(found, {"src/scan/walker.cpp": {(12, 9): [True, False], (12, 30): [True, True]},
+    same(found, {"src/core/scan/walker.cpp": {(12, 9): [True, False], (12, 30): [True, True]},
                  "include/cleave/plan.h": {(40, 12): [False, False]}})
     table = coverage.table_of(files)
-    same(table[2:], ["| include | 2 | 0 | 2 | 0.0 |", "| src/scan | 4 | 3 | 1 | 75.0 |", "| all | 6 | 3 | 3 | 50.0 |"])
-    same(coverage.shares(table), {"include": 0.0, "src/scan": 75.0, "all": 50.0})
+    same(table[2:], ["| include | 2 | 0 | 2 | 0.0 |", "| src/core/scan | 4 | 3 | 1 | 75.0 |", "| all | 6 | 3 | 3 | 50.0 |"])
+    same(coverage.shares(table), {"include": 0.0, "src/core/scan": 75.0, "all": 50.0})
     details = coverage.details_of(files)
     for line in ("- 12:9, never false: `if (a || b) return x > 2 ? N : x;`",
                  "- 40:12, never evaluated: `while (next()) {`"):

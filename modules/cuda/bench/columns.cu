@@ -5,7 +5,7 @@
 #include "cuda/bench/scalar.h"
 #include "cuda/device.h"
 #include "cuda/rows.h"
-#include "stage/characters.h"
+#include "features/redact/stage/characters.h"
 
 namespace cleave::cuda {
 namespace {

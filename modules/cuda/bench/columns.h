@@ -35,7 +35,7 @@ DeviceStrings before_first(Device& device, const StringsView& column, char separ
 // The part after the first `separator`, or an empty value if there is none.
 DeviceStrings after_first(Device& device, const StringsView& column, char separator);
 
-// The characters from `begin` up to `end`, counted from 0, as stage/characters.h counts them.
+// The characters from `begin` up to `end`, counted from 0, as features/redact/stage/characters.h counts them.
 DeviceStrings slice(Device& device, const StringsView& column, std::uint32_t begin, std::uint32_t end);
 
 // The values of `first` and `second`, joined by `between`. Null if either of them is null.

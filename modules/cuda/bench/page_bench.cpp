@@ -20,7 +20,7 @@
 #include "cuda/managers.h"
 #include "cuda/parse.h"
 #include "cuda/stage.h"
-#include "stage/flatten.h"
+#include "features/redact/stage/flatten.h"
 
 namespace cleave::cuda {
 namespace {

@@ -2,7 +2,8 @@
 // exactly `public`, and `X X` otherwise. It fails closed: a name without a space, or with nothing before or after the
 // first space, becomes `X X`, and so does a name whose visibility is null. A null name stays null.
 //
-// Apart from the visibility, it is the short-name operation of src/stage, for staged values in four-byte words.
+// Apart from the visibility, it is the short-name operation of src/features/redact/stage, for staged values in
+// four-byte words.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +11,7 @@
 #include <cstdint>
 
 #include "cuda/rows_kernel.h"
-#include "stage/characters.h"
+#include "features/redact/stage/characters.h"
 
 namespace cleave::cuda {
 

@@ -1,5 +1,5 @@
-// An operation of src/stage as a functor of rows_kernel.h: the same source produces the values on the CPU and on the
-// device. There is no hasher yet, so operations with a key cannot be used.
+// An operation of src/features/redact/stage as a functor of rows_kernel.h: the same source produces the values on the
+// CPU and on the device. There is no hasher yet, so operations with a key cannot be used.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "cuda/rows_kernel.h"
-#include "stage/bytes.h"
-#include "stage/value.h"
+#include "features/redact/stage/bytes.h"
+#include "features/redact/stage/value.h"
 
 namespace cleave::cuda {
 

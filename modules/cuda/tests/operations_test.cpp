@@ -1,5 +1,5 @@
-// Compares operations of src/stage on a device with the same operations on the CPU, which have their own unit test,
-// stage/operations.
+// Compares operations of src/features/redact/stage on a device with the same operations on the CPU, which have their
+// own unit test, stage/operations.
 #include "cuda/tests/operation_rows.h"
 
 #include <gtest/gtest.h>
@@ -13,15 +13,15 @@
 #include "cuda/rows.h"
 #include "cuda/tests/emulation.h"
 #include "cuda/tests/values.h"
-#include "stage/operations/bucket.h"
-#include "stage/operations/date.h"
-#include "stage/operations/email.h"
-#include "stage/operations/fixed.h"
-#include "stage/operations/initials.h"
-#include "stage/operations/keep.h"
-#include "stage/operations/mask.h"
-#include "stage/operations/null.h"
-#include "stage/operations/short_name.h"
+#include "features/redact/stage/operations/bucket.h"
+#include "features/redact/stage/operations/date.h"
+#include "features/redact/stage/operations/email.h"
+#include "features/redact/stage/operations/fixed.h"
+#include "features/redact/stage/operations/initials.h"
+#include "features/redact/stage/operations/keep.h"
+#include "features/redact/stage/operations/mask.h"
+#include "features/redact/stage/operations/null.h"
+#include "features/redact/stage/operations/short_name.h"
 
 namespace cleave::cuda {
 namespace {

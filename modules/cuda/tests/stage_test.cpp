@@ -13,8 +13,8 @@
 #include "cuda/managers.h"
 #include "cuda/tests/emulation.h"
 #include "cuda/tests/stage_inputs.h"
+#include "features/redact/stage/flatten.h"
 #include "inputs.h"
-#include "stage/flatten.h"
 
 namespace cleave::cuda {
 namespace {

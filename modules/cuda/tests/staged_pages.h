@@ -1,5 +1,5 @@
 // A stage as an annotated function of the offload runtime: its CPU body is StageWorker, and its device body calls the
-// entry of stage/device_stage.h.
+// entry of features/gpu/device_stage.h.
 #pragma once
 
 #include <cstring>
@@ -13,9 +13,9 @@
 #include "cleave/experimental/offload.h"
 #include "cleave/kernel.h"
 #include "cleave/stage.h"
-#include "offload/device.h"
-#include "stage/device_stage.h"
-#include "stage/flatten.h"
+#include "features/gpu/device.h"
+#include "features/gpu/device_stage.h"
+#include "features/redact/stage/flatten.h"
 
 namespace cleave {
 

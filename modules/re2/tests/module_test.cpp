@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "stage/forbidden/pattern_module.h"
+#include "features/redact/stage/forbidden/pattern_module.h"
 
 namespace {
 

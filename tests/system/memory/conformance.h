@@ -14,7 +14,7 @@
 
 #include "cleave/memory_manager.h"
 #include "device_hooks.h"
-#include "memory/raw_manager.h"
+#include "rows/memory/raw_manager.h"
 
 namespace cleave::conformance {
 

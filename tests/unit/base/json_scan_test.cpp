@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/json_string.h"
+#include "features/json_lines/json_path.h"
 #include "guarded_memory.h"
 #include "inputs.h"
-#include "keys/json_path.h"
 
 namespace cleave::test::json_scan_test {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cleave/mapping_guard.h"
-#include "io/fd.h"
+#include "core/reader/fd.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {

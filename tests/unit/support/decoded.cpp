@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cleave/error.h"
-#include "inflate/gzip_reader.h"
+#include "features/compressed/decoder.h"
+#include "features/compressed/inflate/gzip_reader.h"
 #include "inputs.h"
-#include "io/decoder.h"
 
 namespace cleave::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "cleave/error.h"
-#include "inflate/gzip_reader.h"
-#include "inflate/parallel_gzip.h"
+#include "features/compressed/inflate/gzip_reader.h"
+#include "features/compressed/inflate/parallel_gzip.h"
 #include "inputs.h"
 
 namespace cleave::test {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "features/compressed/inflate/block.h"
 #include "gzip_reference.h"
-#include "inflate/block.h"
 
 namespace cleave::test {
 

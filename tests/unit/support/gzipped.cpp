@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/writer/encoder.h"
 #include "inputs.h"
-#include "io/encoder.h"
 
 namespace cleave::test {
 

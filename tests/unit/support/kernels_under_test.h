@@ -6,7 +6,7 @@
 
 #include "cleave/dialect.h"
 #include "cleave/kernel.h"
-#include "kernels/kernel.h"
+#include "core/kernels/kernel.h"
 
 namespace cleave::test {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "stage/hasher.h"
-#include "stage/key_names.h"
-#include "stage/operation.h"
+#include "features/redact/stage/hasher.h"
+#include "features/redact/stage/key_names.h"
+#include "features/redact/stage/operation.h"
 
 namespace cleave::test {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "stage/key_names.h"
-#include "stage/rules.h"
+#include "features/redact/stage/key_names.h"
+#include "features/redact/stage/rules.h"
 
 namespace cleave::test {
 

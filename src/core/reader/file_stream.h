@@ -1,0 +1,62 @@
+// A file or pipe that is read in order, decoded if need be. Knows nothing about CSV.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cleave/cancel.h"
+#include "cleave/compression.h"
+#include "cleave/encoding.h"
+#include "cleave/stream.h"
+#include "core/reader/source.h"
+#include "core/reader/stream_decoder.h"
+
+namespace cleave {
+
+class FileStream final : public Stream {
+public:
+    // As for SourceReader and make_stream_decoder().
+    FileStream(const Source& source, const Cancellation* cancellation, Encoding encoding,
+               std::shared_ptr<DecodeObserver> observer = nullptr)
+        : reader_(source, cancellation), encoding_(encoding), observer_(std::move(observer)) {}
+
+    std::span<const std::uint8_t> peek(std::size_t size) override;
+    std::span<const std::uint8_t> read() override;
+    std::uint64_t consumed() const noexcept override { return reader_.consumed(); }
+
+    // Known once peek(), read() or find_compression() has been called.
+    Compression compression() const noexcept { return compression_; }
+    void find_compression();
+    // See StreamDecoder; known when the compression is.
+    std::string inner_suffix() const { return decoder_ ? decoder_->inner_suffix() : ""; }
+    // Whether find_compression() has read a byte of a stream that is not decoded.
+    bool has_bytes() const noexcept { return !waiting_.empty(); }
+
+    // Throws ArgumentError, which names `call`, if read() has been called.
+    void require_unread(const char* call) const;
+    void set_cancellation(const Cancellation* cancellation) noexcept { reader_.set_cancellation(cancellation); }
+    void set_observer(SourceReader::Observer observer) { reader_.set_observer(std::move(observer)); }
+    // See Input::set_threads().
+    void set_threads(unsigned threads) noexcept;
+
+private:
+    std::span<const std::uint8_t> read_next();
+
+    SourceReader reader_;
+    Encoding encoding_;
+    std::shared_ptr<DecodeObserver> observer_;
+    unsigned threads_ = 1;
+    std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads
+    std::span<const std::uint8_t> waiting_;  // bytes that read() has yet to return
+    bool was_read_ = false;                  // read() has been called
+    bool is_known_ = false;                  // find_compression() was called; it sets the members below
+    Compression compression_ = Compression::kNone;
+    std::unique_ptr<StreamDecoder> decoder_;  // may be null
+};
+
+}  // namespace cleave

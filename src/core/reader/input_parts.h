@@ -1,0 +1,34 @@
+// Access to the inside of Input, for code that adds a way to open one or watches what is read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cleave/input.h"
+#include "core/reader/file_blob.h"
+#include "core/reader/file_stream.h"
+#include "core/reader/remote_file.h"
+#include "core/reader/source.h"
+
+namespace cleave {
+
+// The friend of Input; defined in input.cpp.
+struct InputParts {
+    // A file elsewhere: a blob that is not mapped, or a stream if it is compressed or converted. `inode` stands for its
+    // version in FileIdentity.
+    static Input of_remote(std::shared_ptr<const RemoteFile> file, std::uint64_t inode, const std::string& path,
+                           const Cancellation* cancellation, Encoding encoding);
+
+    // Valid until Input::spool() is called.
+    static const Source& source(const Input& input);
+    // Null if it is a blob.
+    static FileStream* stream(const Input& input);
+
+    // Of a stream of which nothing was read; `call` is for the ArgumentError otherwise. restart() starts to read it
+    // again, from its beginning, and throws SystemError. become_blob() puts a blob of what it decodes to in its place.
+    static void restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer);
+    static void become_blob(Input& input, const char* call, std::unique_ptr<FileBlob> blob);
+};
+
+}  // namespace cleave

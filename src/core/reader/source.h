@@ -1,0 +1,53 @@
+// An open file or pipe or a remote file, and whether it has changed since it was opened. Knows nothing about CSV.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/reader/fd.h"
+#include "core/reader/file_version.h"
+#include "core/reader/remote_file.h"
+
+namespace cleave {
+
+struct Source {
+    Fd file;                             // not open if it is remote
+    std::string name;                    // as shown in messages
+    struct stat status;                  // when it was opened
+    std::uint64_t offset = 0;            // where reading begins in the file
+    std::optional<FileVersion> version;  // only if other processes can change the file
+    bool is_snapshot = false;            // appended bytes do not count as a change
+
+    std::shared_ptr<const RemoteFile> remote;  // or null; then the status says nothing
+
+    // Whether it is a regular or remote file, and how many bytes the file had when it was opened. A file in /proc has
+    // more than it says.
+    bool is_file() const noexcept { return remote || S_ISREG(status.st_mode); }
+    std::uint64_t size() const noexcept { return remote ? remote->size() : static_cast<std::uint64_t>(status.st_size); }
+
+    // Fills `into` with the bytes from `at` on, counted from the beginning of the file, unless the end comes first.
+    // Returns the number of bytes. Throws SystemError and what RemoteFile::read() throws. Any thread may call it.
+    std::size_t read_at(std::uint64_t at, std::span<std::uint8_t> into) const;
+
+    // Like the members of Input with the same names. `has_lost` says that some bytes could not be read and were
+    // replaced with zeros.
+    void throw_if_changed(bool has_lost) const;
+    bool is_unchanged(bool has_lost) const noexcept;
+
+    // Like Input::accept_touch(), for a blob that has lost nothing.
+    bool accept_touch();
+
+private:
+    enum class Trust : std::uint8_t { kGood, kShortened, kGrown, kChanged, kUnreadable };
+
+    FileChange change() const noexcept;
+    Trust trust(FileChange change, bool has_lost) const noexcept;
+    void judge(FileChange change, bool has_lost) const;
+};
+
+}  // namespace cleave

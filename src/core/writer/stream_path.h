@@ -1,0 +1,18 @@
+// Paths that are written to and never replaced: those that lead, through any links, to an open descriptor of this
+// process (/dev/stdout, /dev/fd/N), to a pipe, or to a character device such as a terminal.
+#pragma once
+
+#include <string>
+
+#include "cleave/cancel.h"
+#include "core/reader/fd.h"
+
+namespace cleave {
+
+bool leads_to_stream(const std::string& path);
+
+// Opens what such a path leads to for writing. Waits until a FIFO has a reader. A descriptor of this process is
+// duplicated, so writing continues at its current offset. Throws SystemError with `path`, Cancelled.
+Fd open_stream(const std::string& path, const Cancellation* cancellation);
+
+}  // namespace cleave

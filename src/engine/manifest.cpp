@@ -1,0 +1,87 @@
+#include "engine/manifest.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "cleave/output.h"
+#include "core/reader/fd.h"
+#include "core/reader/store_url.h"
+#include "core/reader/temporary_file.h"
+#include "core/writer/stream_path.h"
+#include "engine/beneath.h"
+
+namespace cleave {
+namespace {
+
+// The first member in which two objects differ, such as "input.size". `there` may have any members.
+std::string differing_member(std::string key, const Json& there, const Json& wanted) {
+    for (const auto& [member, value] : *wanted.object()) {
+        const Json* other = there.find(member);
+        if (other == nullptr || *other != value) return key.append(".").append(member);
+    }
+    return key;
+}
+
+// Compares two elements of 'pieces', ignoring their results. `there` may be any value.
+bool is_same_plan(Json there, Json wanted) {
+    for (Json* piece : {&there, &wanted}) {
+        if (piece->object() == nullptr) continue;
+        for (const char* member : {"stored", "crc32c"}) piece->erase(member);
+    }
+    return there == wanted;
+}
+
+std::string read_file(const std::string& path) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file.is_open()) throw_errno(path);
+    return read_to_end(file.get(), std::string::npos, path);
+}
+
+}  // namespace
+
+ManifestNames::ManifestNames(const std::string& manifest, const std::string& folder)
+    : folder_(folder_of(manifest)),
+      are_beneath_(is_store_url(manifest) || is_store_url(folder)
+                       ? is_store_url(manifest) && folder.starts_with(folder_)
+                       : !leads_to_stream(manifest) && path_beneath(folder_, folder + "piece").has_value()) {}
+
+std::string ManifestNames::of(const std::string& path) const {
+    if (are_beneath_ && is_store_url(path)) return path.substr(folder_.size());
+    return are_beneath_ ? path_beneath(folder_, path).value_or(path) : path;
+}
+
+std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted) {
+    if (there == wanted) return std::nullopt;
+    const std::optional<Json> a = parse_json(there);
+    const std::optional<Json> b = parse_json(wanted);
+    if (!a || a->find("cleave") == nullptr) return "not a manifest made by cleave";
+    for (const auto& [key, value] : *b->object()) {
+        const Json* other = a->find(key);
+        if (other == nullptr) return "it has no '" + key + "'";
+        if (*other == value) continue;
+        if (value.object() != nullptr && other->object() != nullptr)
+            return "its '" + differing_member(key, *other, value) + "' differs";
+        const Json::Array* pieces = value.array();
+        const Json::Array* others = other->array();
+        if (pieces == nullptr || others == nullptr) return "its '" + key + "' differs";
+        if (pieces->size() != others->size())
+            return "it has " + std::to_string(others->size()) + " pieces, not " + std::to_string(pieces->size());
+        const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces, is_same_plan);
+        if (piece == others->end()) continue;
+        return "its piece " + std::to_string(piece - others->begin() + 1) + " differs";
+    }
+    return std::nullopt;
+}
+
+void check_resumed(const std::string& path, const std::string& wanted) {
+    struct stat status;
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (const auto difference = manifest_difference(read_file(path), wanted)) {
+        throw OtherPieceError(path, "is not the manifest of this run: " + *difference);
+    }
+}
+
+}  // namespace cleave

@@ -1,0 +1,73 @@
+// Rules compiled for one input: what a worker does with each record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cleave/cancel.h"
+#include "cleave/stage.h"
+#include "features/redact/stage/common_classes.h"
+#include "features/redact/stage/dialect_codec.h"
+#include "features/redact/stage/flat_program.h"
+#include "features/redact/stage/key_names.h"
+#include "features/redact/stage/rules.h"
+
+namespace cleave {
+
+struct Stage::Program {
+    explicit Program(const Dialect& of) : dialect(of), codec(of) {}
+
+    Dialect dialect;
+    DialectCodec codec;
+    std::size_t column_count = 0;
+    RuleSet rules;
+    std::vector<std::uint8_t> flat_bytes;   // see stage/flatten.h
+    std::size_t key_count = 0;              // number of columns given to with_keys()
+    std::vector<std::size_t> keys_as_read;  // the last of these columns: what is read in them, not what is written
+    // The columns of the output if anything is forbidden, otherwise none. Their values are searched if they stay as
+    // they are.
+    std::vector<std::size_t> watched;
+    // What is forbidden: first the kinds, each with a search, then the patterns.
+    std::vector<StageForbidden> forbidden;
+    std::vector<bool (*)(Value) noexcept> searches;
+    std::vector<ForbiddenPattern> patterns;
+    bool only_counts_forbidden = false;
+    bool refuses_backslash = false;  // before a quote in a quoted field: see StageOptions::is_escape_given
+    std::string null_token;
+    std::uint64_t max_record = 0;
+    KeyUses uses{{}};
+    const KeyRing* keys = nullptr;
+    const Cancellation* cancellation = nullptr;  // of searches for patterns
+    std::string digest;
+    std::vector<std::pair<std::string, std::string>> key_ids;
+    std::shared_ptr<const CommonClasses> common;  // null until with_common() sets it
+
+    // The program that workers execute.
+    const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
+};
+
+// Returns the same stage, except that its workers also hand over what they write into these columns of the input, all
+// of which must be written; see StageWorker::key_field(). With `are_left_out`, these columns are not written, but are
+// otherwise treated as before; at least one other column must be written. After these keys, the workers hand over what
+// they read in the columns `as_read`, which need not be written.
+Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out,
+                std::span<const std::size_t> as_read = {});
+
+// The rule with `suppress`; null if there is none.
+const Rule* suppress_rule(const Stage& stage);
+
+// Whether a rule is `suppress`, which needs two passes over an input. Rules that cannot be parsed are not.
+bool has_suppress(std::span<const RuleText> rules);
+
+// Returns the same stage, with the classes of records that `suppress` does not apply to. Until then, workers refuse a
+// stage with such a rule. If the classes are still wanted, this is the stage of the first pass: in place of a record,
+// workers write the ClassDigest of its class, and nothing for an empty record. They apply only the rules of the columns
+// of `suppress`, and look for forbidden values only there.
+Stage with_common(const Stage& stage, std::shared_ptr<const CommonClasses> common);
+
+}  // namespace cleave

@@ -1,8 +1,0 @@
-// Compiled with -mavx512f -mavx512bw -mavx512vl -mbmi -mbmi2 -mpopcnt -mpclmul.
-#include "kernels/avx512.h"
-
-namespace cleave {
-
-extern constinit const Kernel kAvx512Kernel = make_kernel<Avx512>("avx512");
-
-}  // namespace cleave

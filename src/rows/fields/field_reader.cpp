@@ -1,0 +1,251 @@
+// Finds fields. The kernel finds the fields of the next bytes, up to a step on which readers may disagree. The state
+// machine takes that step one byte at a time, and either finds the fault or reads on as the dialect says.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cleave/error.h"
+#include "cleave/fields.h"
+#include "cleave/memory.h"
+#include "core/dialect/check_arguments.h"
+#include "core/dialect/state_machine.h"
+#include "core/kernels/kernel.h"
+#include "core/kernels/markup.h"
+#include "core/scan/carry.h"
+
+namespace cleave {
+namespace {
+
+// Kernels write positions in batches, so they may write past the last one.
+constexpr std::size_t kSlackAfterEnds = 64;
+
+const char* const kStrayQuote = "a quote inside an unquoted field";
+const char* const kTextAfterQuote = "text after a closing quote";
+const char* const kLastEscape = "an escape with no byte after it";
+const char* const kLoneReturn = "a CR outside quotes that no LF follows";
+const char* const kLoneFeed = "an LF outside quotes, where CR ends records";
+
+}  // namespace
+
+struct FieldReader::State {
+    State(const Dialect& wanted, const Kernel& of, Reading how, std::size_t count, std::shared_ptr<MemoryManager> from)
+        : dialect(checked(wanted)),
+          kernel(&of),
+          markup(markup_of(wanted)),
+          machine(wanted),
+          reading(how),
+          fields(count),
+          memory(MemoryManager::or_default(std::move(from))) {}
+
+    RecordBlock read(std::span<const std::uint8_t> all, Place at, bool at_end);
+
+    void reserve(std::size_t size);
+    void step_exactly(std::size_t size);
+    void judge(cleave::State state, std::size_t at) const;
+    void finish(bool at_end);
+    void check_counts() const;
+    bool is_blank(std::size_t row) const;
+    [[noreturn]] void refuse(const char* what, std::size_t at) const;
+    [[noreturn]] void refuse_open_quote() const;
+    bool has_returns() const { return dialect.terminator == Terminator::kLf; }
+
+    // The state of the machine at this point. Unless every kind of line break is a terminator, `after_cr` only says
+    // that a CR is pending.
+    cleave::State machine_state() const {
+        Carry carry = position.carry;
+        if (dialect.terminator != Terminator::kAny) carry.after_cr = 0;
+        return state_of(carry, dialect.escape_scope);
+    }
+
+    Dialect dialect;
+    const Kernel* kernel;
+    Markup markup;
+    StateMachine machine;
+    Reading reading;
+    std::size_t fields;
+
+    std::size_t capacity = 0;
+    std::shared_ptr<MemoryManager> memory;
+    Memory ends;  // holds std::uint32_t
+    Memory rows;  // holds FieldRow
+
+    // State of the current read().
+    std::span<const std::uint8_t> bytes;
+    Place place;
+    Position position{};
+    FieldList list{};
+};
+
+void FieldReader::State::reserve(std::size_t size) {
+    if (rows.size() > 0 && size <= capacity) return;
+    capacity = 0;
+    ends.release();
+    rows.release();
+    ends = memory->allocate({.size = (size + kSlackAfterEnds) * sizeof(std::uint32_t)});
+    rows = memory->allocate({.size = (size + kSlackAfterEnds) * sizeof(FieldRow)});
+    capacity = size;
+}
+
+RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at, bool at_end) {
+    if (all.size() > std::numeric_limits<std::uint32_t>::max() - kStepSize) {
+        throw ArgumentError("fields: a run of 4 GiB or more");
+    }
+    reserve(all.size());
+    bytes = all;
+    place = at;
+    position = {carry_of(cleave::State::kRecordStart), 0, 0, 0};
+    list = {reinterpret_cast<std::uint32_t*>(ends.data()), reinterpret_cast<FieldRow*>(rows.data()), 0, 0};
+    while (position.offset < bytes.size()) {
+        const auto rest = bytes.subspan(position.offset);
+        kernel->mark_fields[markup.variant](markup, rest.data(), rest.size(), position, list);
+        const std::size_t left = bytes.size() - position.offset;
+        if (left > 0) step_exactly(std::min(left, kStepSize));
+    }
+    finish(at_end);
+    const std::size_t size = list.rows[list.row_count - 1].begin;
+    if (fields > 0) check_counts();
+    return {bytes.first(size), place, {list.ends, list.end_count}, {list.rows, list.row_count}};
+}
+
+// Runs the state machine over the next bytes.
+void FieldReader::State::step_exactly(std::size_t size) {
+    const bool is_judged = reading == Reading::kUnambiguous;
+    const bool after_return = dialect.terminator != Terminator::kAny && position.carry.after_cr != 0;
+    if (is_judged && after_return && bytes[position.offset] != '\n') refuse(kLoneReturn, position.offset - 1);
+    cleave::State state = machine_state();
+    for (const std::size_t end = position.offset + size; position.offset < end; ++position.offset) {
+        const auto here = static_cast<std::uint32_t>(position.offset);
+        const Transition& transition = machine.step(state, bytes[here]);
+        if (transition.starts_record) {
+            list.rows[list.row_count++] = {here, static_cast<std::uint32_t>(list.end_count)};
+        }
+        if (is_judged) judge(state, here);
+        const bool is_pair_end = state == cleave::State::kCarriageReturn && bytes[here] == '\n';
+        const bool ends_field = transition.next == cleave::State::kFieldStart || is_past_record(transition.next);
+        if (ends_field && !is_pair_end) list.ends[list.end_count++] = here;
+        state = transition.next;
+    }
+    position.carry = carry_of(state);
+    // Whether a CR in the last byte is a fault depends on the next byte.
+    if (has_returns() && bytes[position.offset - 1] == '\r' && !is_quoted(state) && state != cleave::State::kEscape) {
+        position.carry.after_cr = 1;
+    }
+}
+
+// Throws InputError if readers may disagree on this byte.
+void FieldReader::State::judge(cleave::State state, std::size_t at) const {
+    if (is_quoted(state) || state == cleave::State::kEscape) return;
+    const std::uint8_t byte = bytes[at];
+    if (byte == dialect.quote && state == cleave::State::kUnquoted) refuse(kStrayQuote, at);
+    const bool is_return = byte == '\r' && has_returns();
+    if (is_return && at + 1 < bytes.size() && bytes[at + 1] != '\n') refuse(kLoneReturn, at);
+    if (byte == '\n' && dialect.terminator == Terminator::kCr) refuse(kLoneFeed, at);
+    if (state != cleave::State::kQuoteInQuoted || is_return) return;
+    const bool ends_field = is_past_record(machine.step(state, byte).next) || byte == dialect.delimiter;
+    if (!ends_field && byte != dialect.quote) refuse(kTextAfterQuote, at);
+}
+
+// Adds the row after the last record. A record in progress is left out unless it ends here.
+void FieldReader::State::finish(bool at_end) {
+    const cleave::State state = machine_state();
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    const bool is_complete = state == cleave::State::kRecordStart;
+    if (at_end && reading == Reading::kUnambiguous) {
+        if (is_quoted(state)) refuse_open_quote();
+        if (state == cleave::State::kEscape) refuse(kLastEscape, bytes.size() - 1);
+        if (has_returns() && position.carry.after_cr != 0) refuse(kLoneReturn, bytes.size() - 1);
+    }
+    if (at_end && !is_past_record(state)) list.ends[list.end_count++] = size;
+    if (at_end || is_complete || list.row_count == 0) {
+        list.rows[list.row_count++] = {size, static_cast<std::uint32_t>(list.end_count)};
+    } else {
+        list.end_count = list.rows[list.row_count - 1].first;
+    }
+}
+
+bool FieldReader::State::is_blank(std::size_t row) const {
+    return content_end(bytes, list.rows[row].begin, list.ends[list.rows[row].first], dialect) == list.rows[row].begin;
+}
+
+// Checks how many fields each record before the last row has.
+void FieldReader::State::check_counts() const {
+    const std::size_t records = list.row_count - 1;
+    std::uint32_t difference = 0;
+    for (std::size_t i = 0; i < records; ++i) {
+        difference |= (list.rows[i + 1].first - list.rows[i].first) ^ static_cast<std::uint32_t>(fields);
+    }
+    if (difference == 0) return;
+    for (std::size_t i = 0; i < records; ++i) {
+        const std::size_t count = list.rows[i + 1].first - list.rows[i].first;
+        if (count == fields || (count == 1 && is_blank(i))) continue;
+        throw InputError("a record of " + std::to_string(count) + " fields, not " + std::to_string(fields),
+                         Place{place.offset + list.rows[i].begin, place.record + i});
+    }
+}
+
+// Reports the first fault in the bytes, so that the result is the same however the bytes are divided into runs.
+void FieldReader::State::refuse(const char* what, std::size_t at) const {
+    if (fields > 0) check_counts();
+    std::size_t row = list.row_count - 1;
+    while (row > 0 && list.rows[row].begin > at) --row;
+    throw InputError(what, Place{place.offset + at, place.record + row});
+}
+
+// Finds the quote that opened the section, which is in the last record.
+void FieldReader::State::refuse_open_quote() const {
+    if (fields > 0) check_counts();
+    cleave::State state = cleave::State::kRecordStart;
+    std::size_t opened = 0;
+    const FieldRow& last = list.rows[list.row_count - 1];
+    for (std::size_t i = last.begin; i < bytes.size(); ++i) {
+        const Transition& transition = machine.step(state, bytes[i]);
+        if (transition.opens_quote) opened = i;
+        state = transition.next;
+    }
+    throw OpenQuoteError({place.offset + opened, place.record + list.row_count - 1});
+}
+
+FieldReader::FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields,
+                         std::shared_ptr<MemoryManager> memory)
+    : state_(std::make_unique<State>(dialect, kernel, reading, fields, std::move(memory))) {}
+FieldReader::~FieldReader() = default;
+FieldReader::FieldReader(FieldReader&&) noexcept = default;
+FieldReader& FieldReader::operator=(FieldReader&&) noexcept = default;
+
+RecordBlock FieldReader::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
+    return state_->read(bytes, place, at_end);
+}
+
+namespace {
+
+// Whether the last of these bytes is a closing quote. The bytes must begin with a record.
+bool is_after_quote(std::span<const std::uint8_t> bytes, const Dialect& dialect) {
+    const StateMachine machine(dialect);
+    State state = State::kRecordStart;
+    for (const std::uint8_t byte : bytes) state = machine.step(state, byte).next;
+    return state == State::kQuoteInQuoted;
+}
+
+}  // namespace
+
+std::uint32_t content_end(std::span<const std::uint8_t> bytes, std::uint32_t begin, std::uint32_t end,
+                          const Dialect& dialect) {
+    if (dialect.terminator != Terminator::kLf || end == bytes.size() || end == begin || bytes[end - 1] != '\r')
+        return end;
+    if (!dialect.escape || dialect.escape_scope != EscapeScope::kEverywhere) return end - 1;
+    std::uint32_t escapes = 0;
+    while (escapes < end - 1 - begin && bytes[end - 2 - escapes] == dialect.escape) ++escapes;
+    if (escapes == 0) return end - 1;
+    // In field-start mode an escape right after a closing quote is plain data.
+    const std::uint32_t first = end - 1 - escapes;
+    const bool is_behind_quote = first > begin && bytes[first - 1] == dialect.quote;
+    if (dialect.quoting == Quoting::kFieldStart && is_behind_quote &&
+        is_after_quote(bytes.subspan(begin, first - begin), dialect)) {
+        --escapes;
+    }
+    return escapes % 2 != 0 ? end : end - 1;
+}
+
+}  // namespace cleave

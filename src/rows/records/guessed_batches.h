@@ -1,0 +1,50 @@
+// Cuts a range of a blob into batches of whole records by guessing where records start, so that several threads can
+// read records side by side without scanning first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "cleave/blob.h"
+#include "cleave/dialect.h"
+#include "core/reader/read_ahead.h"
+#include "core/scan/walker.h"
+#include "rows/records/batch.h"
+
+namespace cleave {
+
+// How a file is read. Where SIGBUS must not occur, as in a process that merely uses the library, a file is not read
+// through a mapping.
+enum class BatchAccess : std::uint8_t { kMapping, kFile };
+
+class GuessedBatches {
+public:
+    // `range` is a part of the blob and must begin and end at record boundaries. `blob` must outlive this object. Only
+    // the size is used from `options`.
+    GuessedBatches(const Blob& blob, BlobRange range, const Dialect& dialect, BatchAccess access,
+                   const BatchOptions& options);
+
+    // Sets the number of `batch` to the next one. Returns false after the last batch. Call from one thread at a time.
+    bool next(OwnedBatch& batch);
+    // Finds the batch with that number and copies it. May be called from any thread with its own walker. Throws
+    // DoubtfulBatch if the batch would end before it begins, MemoryError, and what copy_bytes() throws.
+    void fill(OwnedBatch& batch, Walker& walker);
+    // The same, but a batch in a mapping is not copied, so other processes may still write to its bytes.
+    void find(OwnedBatch& batch, Walker& walker);
+    // How many of `threads` threads are left for batches, given that one of them may be reading ahead.
+    unsigned readers(unsigned threads) const { return ahead_ ? ahead_->readers(threads) : threads; }
+
+private:
+    const Blob& blob_;
+    const BlobRange range_;
+    const Dialect dialect_;
+    const std::uint64_t size_;  // approximate size of a batch
+    const std::size_t search_;  // how far past the usual end of a batch to look for a record start
+    std::uint64_t next_ = 0;
+    std::span<const std::uint8_t> mapped_;  // the range, if it may be read in place
+    std::optional<ReadAhead> ahead_;        // only if it may be read in place
+};
+
+}  // namespace cleave

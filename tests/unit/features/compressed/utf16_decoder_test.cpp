@@ -1,0 +1,183 @@
+// UTF-16 becomes UTF-8, however its bytes arrive. containers.case compares it with iconv.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cleave/error.h"
+#include "cleave/input.h"
+#include "features/compressed/utf16_decoder.h"
+#include "inputs.h"
+#include "pipe_input.h"
+#include "temporary_directory.h"
+
+namespace cleave::test::utf16_decoder_test {
+
+std::string encoded(const std::u16string& text, Encoding encoding) {
+    std::string bytes;
+    for (const char16_t unit : text) {
+        const auto low = static_cast<char>(unit & 0xFF);
+        const auto high = static_cast<char>(unit >> 8);
+        bytes += encoding == Encoding::kUtf16Le ? std::string{low, high} : std::string{high, low};
+    }
+    return bytes;
+}
+
+void append_pair(std::u16string& text, char32_t character) {
+    text += static_cast<char16_t>(0xD800 + ((character - 0x10000) >> 10));
+    text += static_cast<char16_t>(0xDC00 + ((character - 0x10000) & 0x3FF));
+}
+
+// By division: six bits for each further byte, and what is left of the first.
+std::string utf8(char32_t character) {
+    if (character < 0x80) return {static_cast<char>(character)};
+    const std::size_t further = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    std::string bytes(further + 1, '\0');
+    for (std::size_t i = further; i > 0; --i, character /= 64) bytes[i] = static_cast<char>(0x80 + character % 64);
+    constexpr unsigned kFirst[] = {0, 0xC0, 0xE0, 0xF0};
+    bytes[0] = static_cast<char>(kFirst[further] + character);
+    return bytes;
+}
+
+struct Converted {
+    std::string text;
+    std::string error;
+};
+
+Converted convert(std::string_view bytes, Encoding encoding, std::size_t part) {
+    Utf16Decoder decoder(encoding);
+    Converted converted;
+    try {
+        while (!bytes.empty()) {
+            const auto text = decoder.decode(bytes_of(bytes.substr(0, part)));
+            converted.text.append(text.begin(), text.end());
+            bytes.remove_prefix(std::min(part, bytes.size()));
+        }
+        decoder.finish();
+    } catch (const InputError& error) {
+        converted.error = error.what();
+    }
+    return converted;
+}
+
+constexpr std::size_t kParts[] = {1, 2, 3, 31, 32, 33, 1000, 1 << 20};
+constexpr Encoding kBoth[] = {Encoding::kUtf16Le, Encoding::kUtf16Be};
+
+TEST(Utf16Decoder, EveryCharacterBecomesThatOfUtf8) {
+    std::u16string text;
+    std::string wanted;
+    const auto step = static_cast<char32_t>(stride(1, 11));
+    for (char32_t character = 0; character <= 0x10FFFF; character += step) {
+        if (character >= 0xD800 && character < 0xE000) continue;
+        if (character < 0x10000) {
+            text += static_cast<char16_t>(character);
+        } else {
+            append_pair(text, character);
+        }
+        wanted += utf8(character);
+    }
+    for (const Encoding encoding : kBoth) {
+        const std::string bytes = encoded(text, encoding);
+        for (const std::size_t part : {std::size_t{1}, std::size_t{65'536}, bytes.size()}) {
+            const Converted converted = convert(bytes, encoding, part);
+            EXPECT_EQ(converted.error, "");
+            EXPECT_TRUE(converted.text == wanted) << part;
+        }
+    }
+}
+
+// Runs of ASCII of all lengths, between other characters, at all distances from the ends of the parts.
+TEST(Utf16Decoder, TheGroupsChangeNothing) {
+    Random random(11);
+    for (int i = 0; i < 300; ++i) {
+        std::u16string text;
+        std::string wanted;
+        while (text.size() < 200) {
+            for (std::size_t count = random.below(70); count > 0; --count) {
+                const auto character = static_cast<char32_t>(random.below(0x80));
+                text += static_cast<char16_t>(character);
+                wanted += utf8(character);
+            }
+            constexpr char32_t kOthers[] = {0x80, 0xE9, 0x7FF, 0x800, 0x20AC, 0xFEFF, 0xFFFF, 0x10000, 0x1F600};
+            const char32_t other = kOthers[random.below(std::size(kOthers))];
+            if (other < 0x10000) {
+                text += static_cast<char16_t>(other);
+            } else {
+                append_pair(text, other);
+            }
+            wanted += utf8(other);
+        }
+        for (const Encoding encoding : kBoth) {
+            for (const std::size_t part : kParts) {
+                EXPECT_EQ(convert(encoded(text, encoding), encoding, part).text, wanted);
+            }
+        }
+    }
+}
+
+TEST(Utf16Decoder, ErrorsSayWhere) {
+    const std::string before(40, 'x');
+    const std::u16string wide(before.begin(), before.end());
+    const std::u16string high(1, 0xD83D);
+    const std::u16string low(1, 0xDE00);
+    for (const Encoding encoding : kBoth) {
+        const std::string begin = std::string(encoding_name(encoding)) + " text ";
+        const auto expect = [&](const std::u16string& text, const std::string& rest, const std::string& what) {
+            for (const std::size_t part : kParts) {
+                EXPECT_EQ(convert(encoded(text, encoding) + rest, encoding, part).error,
+                          begin + what + " before its conversion)");
+            }
+        };
+        expect(wide + low + wide, "", "with an unpaired surrogate (byte 80");
+        expect(wide + high + wide, "", "with an unpaired surrogate (byte 80");
+        expect(wide + high + high + low, "", "with an unpaired surrogate (byte 80");
+        expect(wide + high, "", "with an unpaired surrogate (byte 80");
+        expect(wide + high, "x", "with an unpaired surrogate (byte 80");
+        expect(wide + high + low + low, "", "with an unpaired surrogate (byte 84");
+        expect(wide, "x", "that ends within a character (byte 80");
+        expect(u"", "x", "that ends within a character (byte 0");
+        expect(std::u16string(1, 0xFFFE) + wide, "",
+               "that begins with the byte order mark of the other byte order (byte 0");
+        const std::u16string mark(1, 0xFEFF);
+        expect(mark + std::u16string(1, 0) + wide, "", "that begins with the byte order mark of UTF-32 (byte 0");
+        EXPECT_EQ(convert(encoded(mark + u"a", encoding), encoding, 3).text,
+                  "\xEF\xBB\xBF"
+                  "a");
+        EXPECT_EQ(convert("", encoding, 3).error, "");
+    }
+}
+
+TEST(EncodedInput, IsAStreamOfUtf8) {
+    std::u16string text;
+    std::string wanted;
+    for (int i = 0; i < 100'000; ++i) {
+        for (const char digit : std::to_string(i)) text += static_cast<char16_t>(digit);
+        text += u"\u00E9\n";
+        wanted += std::to_string(i) + "\xC3\xA9\n";
+    }
+    const TemporaryDirectory folder;
+    const std::string bytes = encoded(text, Encoding::kUtf16Be);
+    const std::string path = folder.write("in", bytes);
+    const Pipe pipe(bytes, {1, 2, 5, 65'536});
+    for (const std::string& from : {path, pipe.path()}) {
+        Input input = Input::open(from, nullptr, Access::kRead, Encoding::kUtf16Be);
+        EXPECT_TRUE(input.is_stream());
+        EXPECT_EQ(input.encoding(), Encoding::kUtf16Be);
+        const auto head = input.peek(1000);
+        EXPECT_EQ(std::string(head.begin(), head.end()), wanted.substr(0, 1000));
+        input.spool();
+        EXPECT_EQ(input.blob().size(), wanted.size());
+        EXPECT_EQ(input.encoding(), Encoding::kUtf16Be);
+        EXPECT_EQ(input.consumed(), bytes.size());
+        std::vector<std::uint8_t> buffer;
+        const auto all = input.blob().lend(0, wanted.size(), buffer);
+        const std::string found(all.begin(), all.end());
+        EXPECT_TRUE(found == wanted);
+    }
+    Input empty = Input::open(folder.write("empty", ""), nullptr, Access::kRead, Encoding::kUtf16Le);
+    EXPECT_FALSE(empty.is_stream());
+    Input plain = Input::open(path);
+    EXPECT_EQ(plain.encoding(), Encoding::kBytes);
+}
+
+}  // namespace cleave::test::utf16_decoder_test
