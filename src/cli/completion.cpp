@@ -14,7 +14,9 @@ namespace {
 std::vector<Verb> verbs() {
     std::vector<Verb> all;
     all.reserve(kVerbCount);
-    for (unsigned verb = 0; verb < kVerbCount; ++verb) all.push_back(static_cast<Verb>(verb));
+    for (unsigned verb = 0; verb < kVerbCount; ++verb) {
+        if (!is_left_out(static_cast<Verb>(verb))) all.push_back(static_cast<Verb>(verb));
+    }
     return all;
 }
 

@@ -9,14 +9,19 @@
 #include "cleave/dialect.h"
 #include "cleave/index_file.h"
 #include "cleave/input.h"
-#include "cleave/keys.h"
 #include "cleave/meter.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
 #include "cli/bar.h"
 #include "cli/options.h"
-#include "engine/input_hash.h"
-#include "features/stores/store.h"
+
+namespace cleave {
+
+class InputHash;
+class KeyRing;
+class Stores;
+
+}  // namespace cleave
 
 namespace cleave::cli {
 
@@ -25,10 +30,10 @@ struct OpenInput;
 // The state of a run. It outlives exceptions so that main can name the current input in messages.
 struct Context {
     Arguments arguments;
-    std::string path;  // of the current input, as given; empty before the first input
-    Meter meter;       // of the current input
-    std::optional<KeyRing> keys;
-    Stores stores;  // that its URLs lead to
+    std::string path;                     // of the current input, as given; empty before the first input
+    Meter meter;                          // of the current input
+    std::shared_ptr<const KeyRing> keys;  // null unless there are rules, or a signature is checked
+    std::shared_ptr<Stores> stores;       // that its URLs lead to; null if there are none
     // Whether the pieces of a split are complete and will stay. If so, the run has succeeded, even if something fails
     // later.
     bool is_committed = false;
@@ -49,7 +54,7 @@ struct OpenInput {
     Bar& bar;
     std::shared_ptr<const IndexFile> index;  // the one the verb uses, or nullptr
     std::optional<RecordIndex> records;      // if the verb needs it: see index_of()
-    std::unique_ptr<InputHash> hash;         // if the report is signed
+    std::shared_ptr<InputHash> hash;         // if the report is signed
 };
 
 }  // namespace cleave::cli

@@ -5,7 +5,6 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "core/scan/line_counter.h"
-#include "features/redact/stage/rules.h"
 
 namespace cleave::cli {
 namespace {
@@ -107,20 +106,6 @@ void Diagnostics::take(const Findings& findings) const {
         warn(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
                        describe(*findings.divergence)));
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
-}
-
-void Diagnostics::take(const cleave::Stage& stage) const {
-    if (stage.dialect().preamble > 0) {
-        remark(formatted("the first {} bytes, before the {}, are dropped, because no rule applies to them",
-                         stage.dialect().preamble, context_.has_header() ? "header" : "records"));
-    }
-    const std::vector<std::string> names = stage.unnamed_columns();
-    if (stage.rules().empty() || names.empty() || context_.arguments.stage.options.default_action) return;
-    std::string list;
-    for (const std::string& name : names) {
-        list += (list.empty() ? "" : ", ") + (is_for_messages(name) ? name : "a column whose name may hold values");
-    }
-    remark(formatted("no rule for {}; {} unchanged", list, names.size() == 1 ? "it stays" : "they stay"));
 }
 
 void Diagnostics::take_oversize(const Piece& piece) {

@@ -135,6 +135,7 @@ void refuse_joined_quote(const std::vector<std::string>& words, const std::strin
 po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
     namespace style = po::command_line_style;
     constexpr int kStyle = style::unix_style & ~style::allow_guessing;
+    refuse_left_out(words);
     const po::options_description description = describe(verb, words);
     refuse_nameless_option(verb, words);
     try {

@@ -21,15 +21,16 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/named.h"
+#include "cli/stores.h"
 #include "cli/verbs.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/copy.h"
 #include "core/reader/fd.h"
+#include "core/reader/store_url.h"
 #include "core/scan/walker.h"
 #include "core/writer/piece_store.h"
 #include "core/writer/stream_path.h"
 #include "engine/plan_json.h"
-#include "features/redact/lane/rewriting.h"
 
 namespace cleave::cli {
 namespace {
@@ -225,15 +226,15 @@ public:
 private:
     // Throws unless there is such a piece.
     void require(const PieceOpener& opener, const ListedPiece& piece) const {
-        if (const Store* const store = context_.stores.find(piece.path)) {
-            store->find(piece.path, &cancellation_);
+        if (const Store* const store = store_of(context_, piece.path)) {
+            find_object(*store, piece.path, &cancellation_);
         } else {
             opener.require(piece);
         }
     }
 
     Input open(const PieceOpener& opener, const ListedPiece& piece) const {
-        const bool is_stored = context_.stores.find(piece.path) != nullptr;
+        const bool is_stored = store_of(context_, piece.path) != nullptr;
         return is_stored ? open_named(context_, piece.path, &cancellation_) : opener.open(piece, &cancellation_);
     }
 

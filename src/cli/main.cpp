@@ -38,7 +38,7 @@
 #include "cli/verbs.h"
 #include "core/reader/fd.h"
 #include "core/writer/destination.h"
-#include "features/redact/stage/program.h"
+#include "engine/rules.h"
 
 namespace cleave::cli {
 namespace {
@@ -135,7 +135,7 @@ int status_of(const DeviceUnavailable& error) {
 std::string describe(const Context& context, const SpoolError& error) {
     const Policy& policy = context.arguments.policy;
     const bool is_only_way = policy.together || policy.by || context.arguments.verb != Verb::kSplit ||
-                             has_suppress(context.arguments.stage.options.rules);
+                             needs_two_passes(context.arguments.stage);
     return formatted("{}; {}allow it with --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
 }
 
@@ -313,7 +313,10 @@ std::optional<Shell> shell_to_complete(const std::vector<std::string>& words) {
 }
 
 Verb verb_of(const std::string& word) {
-    if (const auto verb = verb_by_name(word)) return *verb;
+    if (const auto verb = verb_by_name(word)) {
+        refuse_left_out(*verb);
+        return *verb;
+    }
     const std::vector<std::string> names = separate(verb_names(kAllVerbs));
     const std::string hint = verb_hint(word);
     const std::string suggestion = hint.empty() ? did_you_mean(word, names) : hint;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/messages.h"
+#include "cli/stores.h"
 #include "core/reader/fd.h"
 
 namespace cleave::cli {
@@ -19,13 +20,13 @@ Fd open_file(const std::string& path) {
 }
 
 Input open_named(const Context& context, const std::string& name, const Cancellation* cancellation, Encoding encoding) {
-    if (const Store* const store = context.stores.find(name)) return store->open(name, cancellation, encoding);
+    if (const Store* const store = store_of(context, name)) return open_object(*store, name, cancellation, encoding);
     return Input::open(name, cancellation, Access::kMapped, encoding);
 }
 
 std::string read_named(const Context& context, const std::string& name, std::size_t most) {
-    if (const Store* const store = context.stores.find(name)) {
-        const auto file = store->find(name);
+    if (const Store* const store = store_of(context, name)) {
+        const auto file = find_object(*store, name, nullptr);
         const std::uint64_t size =
             most == std::string::npos ? file->size() : std::min<std::uint64_t>(file->size(), most + 1);
         std::string text(static_cast<std::size_t>(size), '\0');

@@ -68,35 +68,10 @@ void print_offsets(Context& context, OpenInput& opened) {
     diagnostics.conclude();
 }
 
-// --plan: reads only what it takes to find the unknown cuts.
-void print_planned_offsets(Context& context, OpenInput& opened, const RangePlan& plan) {
-    const Arguments& arguments = context.arguments;
-    const Input& input = opened.input;
-    require_ranges(context, input);
-    require_version(context, plan, input);
-    Diagnostics(context).take(plan.findings);
-    const std::vector<Piece> pieces = planned_pieces(context, plan, input, 0, plan.cuts.size());
-    StandardOutput out;
-    const auto writer = make_offsets_writer(arguments.format, out);
-    InputFacts facts = facts_of(input, opened.dialect, plan.header);
-    facts.size = plan.input.size;
-    facts.header_size = plan.header_size;
-    writer->start(facts);
-    for (const Piece& piece : pieces) writer->piece(piece);
-    writer->finish(facts);
-    require_same(context, opened);
-    out.flush();
-}
-
 }  // namespace
 
 void run_offsets(Context& context) {
-    if (!context.arguments.plan.empty()) {
-        const RangePlan plan = take_plan_file(context);
-        with_input(context, context.arguments.inputs.front(), nullptr,
-                   [&](OpenInput& opened) { print_planned_offsets(context, opened, plan); });
-        return;
-    }
+    if (!context.arguments.plan.empty()) return print_planned_offsets(context);
     with_input(context, context.arguments.inputs.front(), nullptr,
                [&](OpenInput& opened) { print_offsets(context, opened); });
 }

@@ -6,6 +6,7 @@
 
 #include "cleave/kernel.h"
 #include "cli/choices.h"
+#include "cli/features.h"
 #include "cli/formatted.h"
 
 namespace cleave::cli {
@@ -189,7 +190,66 @@ std::vector<OptionRow> other_rows() {
     };
 }
 
+// What a feature adds to the command.
+struct Addition {
+    std::string_view feature;
+    unsigned verbs;            // that need the feature
+    std::string_view options;  // that need it, with a blank around each
+};
+constexpr Addition kAdditions[] = {
+    {"check", kCheck, ""},
+    {"compressed", 0, " compress encoding "},
+    {"gpu", kInfo, " device device-memory explain "},
+    {"index", kIndex, " index "},
+    {"ranges", kScan | kPlan, " plan input-version "},
+    {"redact", kVerify | bit(Verb::kKey),
+     " select redact rules key redact-default redact-null forbid redact-report sign max-record spool quasi sensitive "
+     "columns rules-template memory-manager hive keep-by drop-by default null report "},
+};
+constexpr bool kHasAllAdditions =
+    std::ranges::all_of(kAdditions, [](const Addition& one) { return has_feature(one.feature); });
+
+bool names(const Addition& addition, std::string_view option) {
+    return addition.options.find(formatted(" {} ", option)) != std::string_view::npos;
+}
+
+// Whether a row is for a feature that was left out.
+bool is_row_left_out(const OptionRow& row) {
+    return std::ranges::any_of(kAdditions, [&](const Addition& one) {
+        return !has_feature(one.feature) && (names(one, row.name) || (row.verbs & ~one.verbs) == 0);
+    });
+}
+
 }  // namespace
+
+void refuse_without(std::string_view feature, std::string_view what) {
+    throw UsageError(
+        formatted("{}{}this cleave was built without the feature '{}'", what, what.empty() ? "" : ": ", feature));
+}
+
+bool is_left_out(Verb verb) {
+    if constexpr (kHasAllAdditions) return false;
+    return std::ranges::any_of(
+        kAdditions, [&](const Addition& one) { return !has_feature(one.feature) && (one.verbs & bit(verb)) != 0; });
+}
+
+void refuse_left_out(Verb verb) {
+    for (const Addition& one : kAdditions) {
+        if (!has_feature(one.feature) && (one.verbs & bit(verb)) != 0) refuse_without(one.feature, verb_name(verb));
+    }
+}
+
+void refuse_left_out(const std::vector<std::string>& words) {
+    if constexpr (kHasAllAdditions) return;
+    for (const std::string& word : words) {
+        if (word == "--") return;
+        const std::string option = word.substr(0, word.find('='));
+        if (!option.starts_with("--")) continue;
+        for (const Addition& one : kAdditions) {
+            if (!has_feature(one.feature) && names(one, option.substr(2))) refuse_without(one.feature, option);
+        }
+    }
+}
 
 const std::vector<OptionRow>& option_table() {
     static const std::vector<OptionRow> kRows = [] {
@@ -197,6 +257,7 @@ const std::vector<OptionRow>& option_table() {
         for (const auto more : {choice_rows, output_rows, record_rows, dialect_rows, other_rows}) {
             std::ranges::move(more(), std::back_inserter(rows));
         }
+        if constexpr (!kHasAllAdditions) std::erase_if(rows, [](const OptionRow& row) { return is_row_left_out(row); });
         return rows;
     }();
     return kRows;
@@ -230,7 +291,7 @@ const char* verb_name(Verb verb) { return kVerbNames[static_cast<std::size_t>(ve
 std::string verb_names(unsigned bits) {
     std::vector<std::string_view> names;
     for (unsigned verb = 0; verb < kVerbCount; ++verb) {
-        if ((bits >> verb & 1) != 0) names.emplace_back(kVerbNames[verb]);
+        if ((bits >> verb & 1) != 0 && !is_left_out(static_cast<Verb>(verb))) names.emplace_back(kVerbNames[verb]);
     }
     return joined(names);
 }

@@ -59,6 +59,12 @@ bool has_spelling(const Row& row, std::string_view option) {
     return is_letter || (option.starts_with("--") && option.substr(2) == row.name);
 }
 
+// Whether the verb belongs to a feature that was left out of this build.
+bool is_left_out(Verb verb);
+// Throw UsageError for such a verb, and for an option of such a feature among the words.
+void refuse_left_out(Verb verb);
+void refuse_left_out(const std::vector<std::string>& words);
+
 // Whether the verb has an option, current or old, with this spelling.
 bool has_option(Verb verb, std::string_view option);
 

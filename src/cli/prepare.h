@@ -10,4 +10,7 @@ namespace cleave::cli {
 // DeviceUnavailable, MemoryError, what KeyRing() throws, and what Store() and read_piece_list() throw.
 void prepare(Context& context);
 
+// Throws SystemError.
+void disable_core_dumps();
+
 }  // namespace cleave::cli

@@ -17,7 +17,7 @@
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/option_table.h"
-#include "features/redact/stage/program.h"
+#include "engine/rules.h"
 
 namespace cleave::cli {
 namespace {
@@ -28,7 +28,7 @@ bool takes_pipe(const Arguments& arguments) {
     if (verb == Verb::kIndex || verb == Verb::kScan || !arguments.plan.empty() || arguments.snapshot) return false;
     if (arguments.index == IndexUse::kRequire || arguments.output.clone == CloneMode::kAlways) return false;
     const bool needs_all = verb == Verb::kSample || arguments.cat_piece != 0 || arguments.range ||
-                           has_suppress(arguments.stage.options.rules) ||
+                           needs_two_passes(arguments.stage) ||
                            (verb == Verb::kSplit && needs_whole_input(arguments.policy));
     return !needs_all || arguments.stage.options.is_empty() || arguments.stage.may_spool;
 }
@@ -162,7 +162,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
     OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr};
-    if (!context.arguments.sign.empty()) opened.hash = std::make_unique<InputHash>(opened.input);
+    if (!context.arguments.sign.empty()) opened.hash = make_input_hash(opened.input);
     context.opened = &opened;
     const auto close = [&context](const OpenInput*) {
         context.opened = nullptr;

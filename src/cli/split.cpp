@@ -12,6 +12,7 @@
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/standard_output.h"
+#include "cli/stores.h"
 #include "cli/verbs.h"
 #include "core/writer/clone.h"
 #include "core/writer/destination.h"
@@ -167,7 +168,7 @@ void split_input(Context& context, OpenInput& opened) {
     std::optional<ReportSigning> signing;
     if (opened.hash) signing.emplace(ReportSigning{*context.keys, arguments.sign, *opened.hash});
     const JobReport report = run_signed_job(opened.input, job, observer, signing ? &*signing : nullptr,
-                                            context.stores.find(arguments.output.names));
+                                            store_of(context, arguments.output.names));
     context.is_committed = !arguments.output.dry_run;
     if (is_file && context.is_committed) remark_reflink(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();

@@ -6,6 +6,7 @@
 #include "core/reader/spill.h"
 #include "core/writer/feed.h"
 #include "core/writer/threads.h"
+#include "engine/rules.h"
 
 namespace cleave {
 namespace {
@@ -82,7 +83,7 @@ void BytesOfStream::write(PieceTarget& target, const PieceNamer& namer, const Na
             });
         StreamSink sink(context_, namer, *feed);
         const Findings findings = context_.rewriting != nullptr
-                                      ? context_.rewriting->cut_in_order(sink)
+                                      ? cut_in_order(*context_.rewriting, sink)
                                       : cut_stream(input, context_.dialect, execution, context_.policy, sink);
         if (!is_checkable()) input.throw_if_changed();
         context_.reports.found(findings);

@@ -26,9 +26,8 @@
 #include "engine/job_output.h"
 #include "engine/piece_bytes.h"
 #include "engine/piece_reports.h"
+#include "engine/rules.h"
 #include "engine/signed_job.h"
-#include "features/redact/lane/rewriting.h"
-#include "features/redact/stage/program.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/key_field.h"
 
@@ -80,7 +79,7 @@ private:
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
         output_->write(*bytes);
-        if (rewriting_) report_.counts = rewriting_->counts();
+        if (rewriting_) report_.counts = counts_of(*rewriting_);
         if (!bytes->is_of_input()) report_.findings.size = report_.header_size + reports_.written();
         report_.older_pieces = reports_.older_texts();
         output_->seal();
@@ -127,7 +126,7 @@ private:
 
     void spool_if_needed() {
         if (!input_.is_stream()) return;
-        if (!has_suppress(job_.stage.options.rules) && (!needs_whole_input(policy_) || spools_changed())) return;
+        if (!needs_two_passes(job_.stage) && (!needs_whole_input(policy_) || spools_changed())) return;
         const auto head = input_.peek(kSniffSize);
         if (has_rules() && !job_.stage.may_spool && !head.empty()) throw SpoolError();
         refuse_foreign(head);  // now rather than after the copy
@@ -140,9 +139,7 @@ private:
     // readers may interpret differently.
     void compile_stage() {
         if (!has_rules()) return;
-        rewriting_ = std::make_unique<Rewriting>(
-            input_, dialect(), policy_, job_.stage, job_.execution,
-            [this](const Stage& stage, std::uint64_t header_records) { observer_.compiled(stage, header_records); });
+        rewriting_ = compile_rules(input_, dialect(), policy_, job_, observer_);
         if (!policy_.by) reports_.set_starts_follow();
     }
 
@@ -154,7 +151,7 @@ private:
     const Store* store_;
     JobReport report_;
     PieceReports reports_;
-    std::unique_ptr<Rewriting> rewriting_;  // with rules
+    std::shared_ptr<Rewriting> rewriting_;  // with rules
     std::optional<JobOutput> output_;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,7 @@
 #include "core/writer/piece_target.h"
 #include "engine/manifest.h"
 #include "engine/piece_bytes.h"
-#include "engine/written_files.h"
-#include "features/stores/store.h"
+#include "engine/rules.h"
 
 namespace cleave {
 
@@ -36,7 +34,6 @@ public:
 
 private:
     std::unique_ptr<PieceTarget> make_target();
-    std::string report_text(const std::string& manifest);
     InputFacts facts() const;
     void check_manifest(const PieceBytes& bytes) const;
 
@@ -44,8 +41,7 @@ private:
     const OutputOptions& options_;
     const PieceNamer namer_;
     const ManifestNames names_in_manifest_;
-    WrittenFiles files_;  // if the report is signed
-    std::optional<Store> own_store_;
+    const std::unique_ptr<RulesReport> report_;  // null unless the job wants one
     std::unique_ptr<PieceTarget> target_;
     NameList paths_;
 };

@@ -10,7 +10,7 @@
 #include "engine/bytes_of_stream.h"
 #include "engine/ranges_of_input.h"
 #include "engine/records_by_value.h"
-#include "engine/rewritten_records.h"
+#include "engine/rules.h"
 
 namespace cleave {
 namespace {
@@ -38,7 +38,7 @@ bool is_one_pass(const JobContext& context) {
 std::unique_ptr<PieceBytes> plan_bytes(const JobContext& context) {
     if (context.policy.by) return std::make_unique<RecordsByValue>(context);
     if (is_one_pass(context)) return std::make_unique<BytesOfStream>(context);
-    if (context.rewriting != nullptr) return std::make_unique<RewrittenRecords>(context);
+    if (context.rewriting != nullptr) return make_rewritten_records(context);
     return std::make_unique<RangesOfInput>(context);
 }
 

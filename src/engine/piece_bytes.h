@@ -23,9 +23,10 @@
 #include "core/writer/piece_target.h"
 #include "engine/piece_reports.h"
 #include "engine/signed_job.h"
-#include "features/redact/lane/rewriting.h"
 
 namespace cleave {
+
+class Rewriting;
 
 // What a job works on. Everything here outlives the pieces.
 struct JobContext {

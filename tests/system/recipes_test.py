@@ -143,11 +143,11 @@ def dependencies_agree(tree):
     """The dependencies are the ones in CMakeLists.txt"""
     library = DEPENDENCIES[:LIBRARY]
     lists = "CMakeLists.txt"
-    found = tree.words(lists, r"^set\(library_packages (.*)\)") - {"Threads"}
-    same(lists + ", library_packages", found, names("CMake", library))
-    same(lists + ", library_modules", tree.words(lists, r"^set\(library_modules (.*?)\)"), names("pkg-config"))
-    found = tree.words(lists, r"^set\(library_debian_packages ([^)]*)\)") - {"libc6-dev"}
-    same(lists + ", library_debian_packages", found, names("Debian", library))
+    rows = [row.split() for row in tree.one(lists, r'^set\(dependencies\n((?:    ".*"\)?\n)+)').replace('"', "")
+            .replace(")\n", "\n").splitlines()]
+    for column, number in (("CMake", 1), ("pkg-config", 3), ("Debian", 5)):
+        same(lists + ", dependencies", {row[number] for row in rows} - {"-"}, names(column, library))
+    found = {row[1] for row in rows}
     found |= set(tree.found(lists, r"^ *find_package\((\w+) REQUIRED"))
     found |= set(tree.found(lists, r"^find_path\(\w+ (\S+)"))
     same(lists, found - names("Debian"), names("CMake", DEPENDENCIES[LIBRARY:]))

@@ -25,6 +25,13 @@ struct InputParts {
     // Null if it is a blob.
     static FileStream* stream(const Input& input);
 
+    // Whether it is a gzip file that is read from its first byte, as a stream of bytes. Once peek() was called.
+    static bool is_gzip_file(const Input& input) {
+        const Source& from = source(input);
+        return input.is_stream() && input.compression() == Compression::kGzip && from.is_file() && from.size() > 0 &&
+               from.offset == 0 && input.encoding() == Encoding::kBytes;
+    }
+
     // Of a stream of which nothing was read; `call` is for the ArgumentError otherwise. restart() starts to read it
     // again, from its beginning, and throws SystemError. become_blob() puts a blob of what it decodes to in its place.
     static void restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer);

@@ -4,11 +4,18 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "cleave/error.h"
 
 namespace cleave {
+
+// A store does not do what it was asked for. `what()` begins with the URL, as messages show it.
+class StoreError : public ErrorOf<std::runtime_error> {
+public:
+    using ErrorOf::ErrorOf;
+};
 
 // All of its bytes are of one version of the file: what reads others throws. Any thread may use it.
 class RemoteFile {

@@ -124,4 +124,12 @@ public:
     virtual void commit() noexcept = 0;
 };
 
+class Store;
+
+// Pieces as objects in a store. `store` is where the names of the pieces lead; if it is null, it is opened, which loads
+// a module. Throws what Store() and StoreTarget() throw. The feature `stores` defines it; a build without that feature
+// has engine/without/stores.cpp.
+std::unique_ptr<PieceTarget> make_store_target(const Store* store, const Input& input, const OutputOptions& options,
+                                               unsigned threads);
+
 }  // namespace cleave

@@ -50,15 +50,6 @@ std::uint8_t tail_byte(std::uint32_t character, unsigned shift) {
 
 }  // namespace
 
-std::string_view encoding_name(Encoding encoding) {
-    switch (encoding) {
-        case Encoding::kBytes: break;
-        case Encoding::kUtf16Le: return "utf-16le";
-        case Encoding::kUtf16Be: return "utf-16be";
-    }
-    return "bytes";
-}
-
 void Utf16Decoder::fail(const char* what, std::uint64_t offset) const {
     throw InputError(std::string(encoding_name(encoding_)) + " text " + what + " (byte " + std::to_string(offset) +
                      " before its conversion)");

@@ -26,9 +26,10 @@
 #include "cleave/mapping_guard.h"
 #include "core/dialect/check_arguments.h"
 #include "core/reader/fd.h"
+#include "core/reader/input_parts.h"
 #include "core/reader/mapping.h"
 #include "core/reader/remote_file.h"
-#include "features/compressed/gzip_input.h"
+#include "features/compressed/gzip_blob.h"
 #include "features/index/gzip_format.h"
 
 namespace cleave {
@@ -226,7 +227,7 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
 
 std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect* dialect, IndexMatch match,
                                                  Access access) {
-    if (input.is_stream() && !GzipInput::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
+    if (input.is_stream() && !InputParts::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
     IndexSource source = open_index(input);
     if (!source.is_open()) return nullptr;
     const std::uint64_t size = check_index(source, input.identity());
@@ -246,15 +247,16 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
 
 void read_by_index(Input& input, std::shared_ptr<const IndexFile> index) {
     if (!input.is_stream()) return;
-    if (!GzipInput::is_gzip_file(input) || !index || !index->view().is_of_gzip()) {
+    if (!InputParts::is_gzip_file(input) || !index || !index->view().is_of_gzip()) {
         throw ArgumentError("read_by_index: the input is no gzip file, or this is not its index");
     }
-    GzipInput::become_blob(input, std::make_shared<const IndexedGzip>(std::move(index)));
+    const auto map = std::make_shared<const IndexedGzip>(std::move(index));
+    InputParts::become_blob(input, "read_by_index()", std::make_unique<GzipBlob>(InputParts::source(input), map));
 }
 
 bool read_by_index(Input& input, Access access) {
     if (!input.is_stream()) return true;
-    if (!GzipInput::is_gzip_file(input)) return false;
+    if (!InputParts::is_gzip_file(input)) return false;
     auto index = IndexFile::open(input, nullptr, IndexMatch::kSameFile, access);
     if (index) read_by_index(input, std::move(index));
     return !input.is_stream();

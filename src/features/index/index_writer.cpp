@@ -29,12 +29,12 @@
 #include "cleave/output.h"
 #include "core/dialect/check_arguments.h"
 #include "core/reader/fd.h"
+#include "core/reader/input_parts.h"
 #include "core/reader/remote_file.h"
 #include "core/scan/check_arguments.h"
 #include "core/scan/first_starts.h"
 #include "core/scan/stream_starts.h"
 #include "core/writer/piece_store.h"
-#include "features/compressed/gzip_input.h"
 #include "features/index/gzip_notes.h"
 
 namespace cleave {
@@ -134,7 +134,7 @@ Scanned scan_blob(Input& input, const Dialect& dialect, Execution execution, con
 
 Scanned scan_gzip(Input& input, const Dialect& dialect, const Execution& execution, const Found& found) {
     const auto notes = std::make_shared<GzipNotes>(execution.thread_count());
-    GzipInput::restart(input, notes);
+    InputParts::restart(input, "make_index()", notes);
     StreamStarts starts(kIndexStep);
     Scanned scanned{scan_stream(input, dialect, execution, &starts), starts.header_size(), starts.boundaries(),
                     notes->take()};
@@ -177,7 +177,7 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
     checked_kernel(execution);
     if (input.is_stream()) {
         input.peek(1);  // detects the compression
-        if (!GzipInput::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
+        if (!InputParts::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
     }
     if (input.is_snapshot()) throw ArgumentError("index: the input is a snapshot");
     wait_for_next_tick(input);

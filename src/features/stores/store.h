@@ -19,12 +19,6 @@
 
 namespace cleave {
 
-// A store does not do what it was asked for. `what()` begins with the URL, as messages show it.
-class StoreError : public ErrorOf<std::runtime_error> {
-public:
-    using ErrorOf::ErrorOf;
-};
-
 // A bucket or a server. Any thread may use it.
 class Store {
 public:

@@ -245,4 +245,26 @@ void StoreTarget::undo() noexcept {
     queue_.clear();
 }
 
+namespace {
+
+struct OwnStore {
+    explicit OwnStore(const std::string& url) : store(url) {}
+    Store store;
+};
+
+// Opens its store itself. The store outlives the target.
+class OwnStoreTarget final : private OwnStore, public StoreTarget {
+public:
+    OwnStoreTarget(const Input& input, const OutputOptions& options, unsigned threads)
+        : OwnStore(options.names), StoreTarget(store, input, options, threads) {}
+};
+
+}  // namespace
+
+std::unique_ptr<PieceTarget> make_store_target(const Store* store, const Input& input, const OutputOptions& options,
+                                               unsigned threads) {
+    if (store == nullptr) return std::make_unique<OwnStoreTarget>(input, options, threads);
+    return std::make_unique<StoreTarget>(*store, input, options, threads);
+}
+
 }  // namespace cleave

@@ -25,7 +25,6 @@
 
 #include "base/shell_word.h"
 #include "base/suggest.h"
-#include "rows/fields/similar_names.h"
 
 namespace cleave {
 namespace {
@@ -217,13 +216,8 @@ struct ColumnFinder::Lookup {
     // Null if there is none or if messages may not name it.
     const std::string* meant_by(std::string_view name) const {
         const std::vector<std::string>& names = finder.columns_.names;
-        SimilarNames typed;
-        typed.add(name, 0);
-        const auto is_similar = [&](const std::string& other) { return typed.find(other).has_value(); };
-        const auto similar = std::ranges::find_if(names, is_similar);
-        if (similar != names.end()) {
-            return std::find_if(similar + 1, names.end(), is_similar) == names.end() ? &*similar : nullptr;
-        }
+        const std::vector<const std::string*> similar = similar_names(name, names);
+        if (!similar.empty()) return similar.size() == 1 ? similar.front() : nullptr;
         const std::string* const nearest = nearest_name(name, names);
         const bool is_shown = finder.names_ == Names::kShown && nearest != nullptr && is_for_messages(*nearest);
         return is_shown ? nearest : nullptr;

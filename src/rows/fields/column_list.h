@@ -59,4 +59,8 @@ private:
     std::map<std::string_view, std::vector<std::size_t>> by_name_;
 };
 
+// Those of `names` that are easily mistaken for `name`. The feature `redact` defines it; a build without that feature
+// has engine/without/redact.cpp, which knows none.
+std::vector<const std::string*> similar_names(std::string_view name, const std::vector<std::string>& names);
+
 }  // namespace cleave

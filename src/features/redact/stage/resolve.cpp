@@ -28,8 +28,8 @@
 #include "features/redact/stage/rule_parser.h"
 #include "features/redact/stage/rule_scope.h"
 #include "features/redact/stage/rules.h"
+#include "features/redact/stage/similar_names.h"
 #include "rows/fields/column_list.h"
-#include "rows/fields/similar_names.h"
 
 namespace cleave {
 namespace {

@@ -1,0 +1,20 @@
+// In place of indexes.
+#include "cli/features.h"
+#include "cli/index_use.h"
+#include "cli/verbs.h"
+
+namespace cleave {
+
+std::string index_path(const std::string& path) { return path; }
+
+}  // namespace cleave
+
+namespace cleave::cli {
+
+std::shared_ptr<const IndexFile> find_index(const Context& /*context*/, OpenInput& /*opened*/) { return nullptr; }
+
+void index_input(Context& /*context*/, const std::string& /*path*/, const Cancellation& /*cancellation*/) {
+    refuse_without("index");
+}
+
+}  // namespace cleave::cli

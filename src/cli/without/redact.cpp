@@ -1,0 +1,40 @@
+// In place of rules.
+#include "cli/changed_records.h"
+#include "cli/check_rules.h"
+#include "cli/diagnostics.h"
+#include "cli/features.h"
+#include "cli/secrets.h"
+#include "cli/stage_options.h"
+#include "cli/verbs.h"
+
+namespace cleave::cli {
+
+void take_stage(const Given& /*given*/, Arguments& /*arguments*/) {}
+
+void load_secrets(Context& /*context*/) {}
+
+Permissions permissions_of_key(const Arguments& /*arguments*/) { return {}; }
+
+Permissions permissions_of_verify(const Arguments& /*arguments*/, Permissions permissions) { return permissions; }
+
+void Diagnostics::take(const cleave::Stage& /*stage*/) const {}
+
+void print_changed_records(Context& /*context*/, OpenInput& /*opened*/) { refuse_without("redact"); }
+
+void print_changed_sample(Context& /*context*/, OpenInput& /*opened*/) { refuse_without("redact"); }
+
+bool check_rules(Context& /*context*/, OpenInput& /*opened*/, StandardOutput& /*out*/) { refuse_without("redact"); }
+
+void print_columns(const Context& /*context*/, OpenInput& /*opened*/, StandardOutput& /*out*/) {
+    refuse_without("redact");
+}
+
+void print_template(const Context& /*context*/, OpenInput& /*opened*/, StandardOutput& /*out*/) {
+    refuse_without("redact");
+}
+
+bool run_verify(Context& /*context*/) { refuse_without("redact"); }
+
+void run_key(const Arguments& /*arguments*/) { refuse_without("redact"); }
+
+}  // namespace cleave::cli
