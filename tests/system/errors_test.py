@@ -46,7 +46,7 @@ def faults_of(sources):
 
 def library(root):
     paths = [path for folder in ("include", "src") for path in sorted((root / folder).rglob("*"))
-             if path.suffix in (".h", ".cpp") and "cli" not in path.parts]
+             if path.suffix in (".h", ".cpp") and not {"cli", "command"} & set(path.parts)]
     return {path.relative_to(root).as_posix(): code_of(path) for path in paths}
 
 

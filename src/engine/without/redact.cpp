@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-ArgumentError no_rules() { return ArgumentError("this build of cleave does not change records"); }
+constexpr const char* kNoRules = "this build of cleave does not change records";
 
 }  // namespace
 
@@ -19,23 +19,23 @@ bool needs_two_passes(const JobRules& /*rules*/) { return false; }
 
 std::shared_ptr<Rewriting> compile_rules(Input& /*input*/, const Dialect& /*dialect*/, const Policy& /*policy*/,
                                          const Job& /*job*/, JobObserver& /*observer*/) {
-    throw no_rules();
+    throw ArgumentError(kNoRules);
 }
 
-std::shared_ptr<InputHash> make_input_hash(Input& /*input*/) { throw no_rules(); }
+std::shared_ptr<InputHash> make_input_hash(Input& /*input*/) { throw ArgumentError(kNoRules); }
 
-StageCounts counts_of(const Rewriting& /*rewriting*/) { throw no_rules(); }
+StageCounts counts_of(const Rewriting& /*rewriting*/) { throw ArgumentError(kNoRules); }
 
-std::unique_ptr<PieceBytes> make_rewritten_records(const JobContext& /*context*/) { throw no_rules(); }
+std::unique_ptr<PieceBytes> make_rewritten_records(const JobContext& /*context*/) { throw ArgumentError(kNoRules); }
 
-Findings cut_in_order(Rewriting& /*rewriting*/, PieceSink& /*sink*/) { throw no_rules(); }
+Findings cut_in_order(Rewriting& /*rewriting*/, PieceSink& /*sink*/) { throw ArgumentError(kNoRules); }
 
-std::unique_ptr<RulesReport> make_rules_report(const JobContext& /*context*/) { throw no_rules(); }
+std::unique_ptr<RulesReport> make_rules_report(const JobContext& /*context*/) { throw ArgumentError(kNoRules); }
 
-void RecordsByValue::plan_staged() { throw no_rules(); }
+void RecordsByValue::plan_staged() { throw ArgumentError(kNoRules); }
 
 void RecordsByValue::plan_shortened(const RecordIndex& /*index*/, const std::vector<KeyColumn>& /*columns*/) {
-    throw no_rules();
+    throw ArgumentError(kNoRules);
 }
 
 }  // namespace cleave
