@@ -49,6 +49,7 @@ AT_ONCE = 2
 STEPS = {
     "build-release": Step("", "compiler", 40, "./dev build-tests release"),
     "release": Step("build-release", "", 60, "./dev test release"),
+    "core": Step("build-release", "compiler", 40, "./dev test core"),
     "build-asan": Step("", "compiler", 40, "./dev build-tests asan"),
     "build-tsan": Step("", "compiler", 40, "./dev build-tests tsan"),
     "python": Step("build-release", "compiler environment", 40, "./dev python-test 3.11"),

@@ -146,9 +146,11 @@ std::string option_help(const OptionRow& row) {
 
 std::string general_help() {
     std::string text = "Cuts CSV files into pieces between records, fast and without changing a byte.\n\n";
+    bool has_others = false;
     for (unsigned i = 0; i < kVerbCount; ++i) {
         const auto verb = static_cast<Verb>(i);
-        if (verb == kFirstOfOthers) text += "For other programs and machines:\n";
+        if (is_left_out(verb)) continue;
+        if (verb >= kFirstOfOthers && !std::exchange(has_others, true)) text += "For other programs and machines:\n";
         text += formatted("  cleave {:<8} {}\n", verb_name(verb), verb_summary(verb));
     }
     text +=

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cleave command on the cases in cases/*.case. README.md describes how a case is written.
 
-  run.py --cleave PATH [--only SUBSTRING...] [--every N] [-j N] [-v]
+  run.py --cleave PATH [--only SUBSTRING...] [--every N] [--features LIST] [-j N] [-v]
 
 Everything is bytes. Case files are read as Latin-1, so a case can contain any byte.
 """
@@ -47,6 +47,7 @@ class Command:
 class Case:
     def __init__(self, title, where):
         self.title, self.where = title, where
+        self.needs = set()                           # features
         self.setup, self.commands = [], []           # set-up: (kind, name, content or target)
 
     def is_among(self, only):
@@ -160,7 +161,7 @@ def check_case(case):
 def read_cases(path, only):
     """The cases of a file. Cases that were not asked for are not parsed."""
     with open(path, encoding="latin-1", newline="\n") as f:
-        lines, cases, number = f.read().split("\n"), [], 0
+        lines, cases, number, needs = f.read().split("\n"), [], 0, set()
     try:
         while number < len(lines):
             line, first = lines[number], number + 1
@@ -173,6 +174,10 @@ def read_cases(path, only):
                 number += 1
             if line.startswith("case: ") and not block:
                 cases.append(Case(line[len("case: "):], "%s:%d" % (os.path.basename(path), first)))
+                cases[-1].needs |= needs
+                continue
+            if line.startswith("needs: ") and not block:
+                (cases[-1].needs if cases else needs).update(line[len("needs: "):].split())
                 continue
             if not cases:
                 raise BadCase("a line before the first 'case:'")
@@ -337,6 +342,8 @@ def main():
     ap.add_argument("--cleave", required=True, help="the binary")
     ap.add_argument("--only", nargs="+", default=[""], metavar="SUBSTRING", help="of a case's title or file name")
     ap.add_argument("--every", type=int, default=1, metavar="N", help="every N-th case [1]")
+    ap.add_argument("--features", metavar="LIST", help="those of the binary, with commas; cases that need others are "
+                    "left out [all]")
     ap.add_argument("-j", type=int, default=os.cpu_count() + 1, metavar="N", help="cases at once [processors + 1]")
     ap.add_argument("-v", action="store_true", help="name every case")
     args = ap.parse_args()
@@ -345,6 +352,10 @@ def main():
         if n > 1:
             sys.exit("%d cases have the title '%s'" % (n, title))
     cases = [case for case in cases if case.is_among(args.only)][::args.every]
+    if args.features is not None:
+        built = set(args.features.split(","))
+        print("left out: %d cases that need other features" % sum(not case.needs <= built for case in cases))
+        cases = [case for case in cases if case.needs <= built]
     passed = failed = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
         for case, wrong in zip(cases, pool.map(lambda case: try_case(case, os.path.abspath(args.cleave)), cases)):

@@ -108,6 +108,8 @@ PARTS = {
         ./dev lint"""),
     "mutants": Part("the tests notice 200 small changes of the sources", "", """
         tests/tools/mutate.py --sample 200 --seed {seed}"""),
+    "features": Part("each feature can be deleted, with those that need it: the rest builds and passes", "", """
+        tests/tools/without_feature.py"""),
     "debug": Part("the debug preset: -Werror, the checks of the standard library, all tests", "", """
         env CLEAVE_TEST_SEED={first} CLEAVE_TEST_ROUNDS=200 ./dev test debug"""),
     "clang": Part("clang compiles the release, tests and benchmarks without a warning; the unit tests pass", "", """
