@@ -48,13 +48,6 @@ struct JobReport {
     std::vector<std::string> older_pieces;
 };
 
-// A stage would need a copy of a stream, including its values, in a temporary file.
-class SpoolError : public ArgumentError {
-public:
-    SpoolError()
-        : ArgumentError("the input is a stream, and its unredacted data would be written to a temporary file") {}
-};
-
 // Its members are called while a job runs, by one thread at a time. If a member throws, the job fails and is undone.
 class JobObserver {
 public:

@@ -189,6 +189,13 @@ struct JobRules {
 };
 using StageJob [[deprecated("JobRules")]] = JobRules;  // until 0.3
 
+// A stage would need a copy of a stream, including its values, in a temporary file.
+class SpoolError : public ArgumentError {
+public:
+    SpoolError()
+        : ArgumentError("the input is a stream, and its unredacted data would be written to a temporary file") {}
+};
+
 // For use by one thread at a time. Its output is in memory that is left out of core dumps and zeroed on release.
 class StageWorker {
 public:

@@ -11,7 +11,7 @@
 #include "cuda/error.h"
 #include "cuda/stage_entry.h"
 #include "cuda/status.h"
-#include "features/gpu/device_stage.h"
+#include "features/gpu/lane/device_stage.h"
 
 namespace cleave::cuda {
 namespace {

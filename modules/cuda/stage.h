@@ -12,7 +12,7 @@
 #include "cuda/device.h"
 #include "cuda/parse.h"
 #include "cuda/strings.h"
-#include "features/gpu/device_stage.h"
+#include "features/gpu/lane/device_stage.h"
 #include "features/redact/stage/flat_program.h"
 
 namespace cleave::cuda {

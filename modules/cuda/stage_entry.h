@@ -1,7 +1,7 @@
-// The entry point of features/gpu/device_stage.h.
+// The entry point of features/gpu/lane/device_stage.h.
 #pragma once
 
-#include "features/gpu/device_stage.h"
+#include "features/gpu/lane/device_stage.h"
 
 namespace cleave::cuda {
 

@@ -27,8 +27,8 @@ import tempfile
 FLOORS = [
     {"features/*/command": "cli engine features rows core"},
     {"cli": "engine rows core", "features/*/run": "engine features rows core"},
-    {"features/redact/lane": "features/redact/stage features/gpu rows core"},
-    {"features/arrow": "features/redact/stage rows core", "features/gpu": "features/redact/stage rows core"},
+    {"features/gpu": "features/redact/lane features/redact/stage rows core"},
+    {"features/arrow": "features/redact/stage rows core", "features/redact/lane": "features/redact/stage rows core"},
     {"features/index": "features/compressed core", "features/redact/stage": "rows core"},
     {"engine": "rows core", "features/check": "rows core", "features/compressed": "core", "features/json_lines": "rows",
      "features/ranges": "core", "features/stores": "core"},

@@ -14,10 +14,6 @@
 
 namespace cleave {
 
-// The CPU processes at least this many runs of records before a device is chosen for its speed. A run is a block, but
-// at most 256 KiB.
-constexpr std::uint64_t kRunsBeforeDevice = 272;
-
 // What is known about a device before it is opened.
 struct DeviceProspect {
     double open_seconds = 0;      // how long opening it takes

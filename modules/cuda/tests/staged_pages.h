@@ -1,5 +1,5 @@
 // A stage as an annotated function of the offload runtime: its CPU body is StageWorker, and its device body calls the
-// entry of features/gpu/device_stage.h.
+// entry of features/gpu/lane/device_stage.h.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@
 #include "cleave/kernel.h"
 #include "cleave/stage.h"
 #include "features/gpu/device.h"
-#include "features/gpu/device_stage.h"
+#include "features/gpu/lane/device_stage.h"
 #include "features/redact/stage/flatten.h"
 
 namespace cleave {

@@ -23,6 +23,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/options.h"
+#include "features/redact/lane/device_lane.h"
 #include "features/redact/stage/record_blocks.h"
 
 namespace cleave::cli {

@@ -23,7 +23,7 @@
 #include "core/reader/page_cache.h"
 #include "features/gpu/device.h"
 #include "features/gpu/explain.h"
-#include "features/redact/lane/measure_stage.h"
+#include "features/gpu/lane/measure_stage.h"
 
 namespace cleave::cli {
 namespace {

@@ -1,37 +1,27 @@
-// Runs the stage of a job on a device, as a function of pages. cleave/experimental/device_context.h transfers the pages
-// and cuts them to size.
+// What applies the rules of a record lane on a device. The feature `gpu` defines it, in its folder `lane`; a build
+// without it has without_gpu.cpp.
 //
-//   source     supplies pages of a few MiB (see lane/page_source.h)
-//   offload    transfers pages in, runs the stage on them, transfers its output back; three pages are in flight at once
-//   sink       passes the results on, in order
-//
-// The device leaves some pages to the CPU (modules/cuda/stage_rows.h says which): they come out unchanged, and the sink
-// processes them.
-//
-// If there is a choice, the CPU processes the first records to establish its speed. The lane then uses the device if it
-// is predicted to be faster, and gives it up if it fails or turns out to be slower.
+// If there is a choice, the CPU processes the first records to establish its speed. The device is then used if it is
+// predicted to be faster, and given up if it fails or turns out to be slower.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
-#include <vector>
 
-#include "base/mutex.h"
-#include "cleave/experimental/device_choice.h"
-#include "cleave/experimental/device_context.h"
+#include "cleave/blob.h"
 #include "cleave/stage.h"
-#include "features/redact/lane/device_program.h"
-#include "features/redact/lane/page_source.h"
-#include "features/redact/lane/pages_ahead.h"
-#include "features/redact/lane/record_page.h"
+#include "rows/records/exact_batches.h"
 
 namespace cleave {
+
+class DeviceChoice;
+
+// The CPU processes at least this many runs of records before a device is chosen for its speed. A run is a block, but
+// at most 256 KiB.
+constexpr std::uint64_t kRunsBeforeDevice = 272;
 
 class DeviceLane {
 public:
@@ -40,15 +30,14 @@ public:
         unsigned threads = 1;        // how many threads may copy a page
     };
 
-    // `stage`, `kernel` and `choice` must outlive the lane.
-    DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice, std::shared_ptr<MemoryManager> memory,
-               const Options& options);
-
-    PageShape shape() const noexcept { return shape_; }
+    DeviceLane() = default;
+    DeviceLane(const DeviceLane&) = delete;
+    DeviceLane& operator=(const DeviceLane&) = delete;
+    virtual ~DeviceLane() = default;
 
     enum class Use : std::uint8_t { kUndecided, kTaken, kLeft };
     // kLeft: the CPU processes all records. Any thread.
-    Use use() const;
+    virtual Use use() const = 0;
     // How much work is left, and how fast it would go without the device.
     struct Prospect {
         std::uint64_t size = 0;       // bytes
@@ -57,7 +46,7 @@ public:
         bool is_final = true;         // a decision against the device is final
     };
     // Decides whether to use the device, unless that has already been decided. Any thread.
-    void decide(const Prospect& prospect);
+    virtual void decide(const Prospect& prospect) = 0;
 
     // Changed records, in order.
     struct Written {
@@ -70,48 +59,16 @@ public:
     };
     using Emit = std::function<void(const Written& written)>;
 
-    // Passes on the changed records of the pages. Returns false if the CPU should process the remaining pages. Any
-    // thread; a second call waits for the first. Throws what `pages`, StageWorker and `emit` throw, DoubtfulBatch,
-    // MemoryError and, if there is no choice, DeviceError.
-    bool run(PageSource& pages, const Emit& emit);
-
-private:
-    // How the device has done so far.
-    struct Trial {
-        std::uint64_t pages = 0;  // pages begun
-        std::uint64_t size = 0;   // total size of the pages that were timed
-        std::chrono::steady_clock::time_point begin;
-    };
-
-    std::optional<RecordPage> next_page(PagesAhead& pages) CLEAVE_REQUIRES(mutex_);
-    bool stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) CLEAVE_REQUIRES(mutex_);
-    bool seems_slower(const RecordPage& page) CLEAVE_REQUIRES(mutex_);
-    void give_up(const std::string& reason);
-    void take(const RewrittenPage& records, const Emit& emit) CLEAVE_REQUIRES(mutex_);
-    void take_by_cpu(const RecordPage& page, const Emit& emit) CLEAVE_REQUIRES(mutex_);
-    void note_emitted(std::uint64_t size, std::uint64_t records) CLEAVE_REQUIRES(mutex_);
-
-    const Stage& stage_;
-    DeviceChoice& choice_;
-    const PageShape shape_;
-    const unsigned threads_;
-    const std::shared_ptr<MemoryManager> memory_;
-    const std::shared_ptr<DeviceProgram> program_;  // null if the stage can only run on the CPU
-
-    mutable Mutex use_mutex_;
-    Use use_ CLEAVE_GUARDED_BY(use_mutex_);
-    double seconds_per_byte_ CLEAVE_GUARDED_BY(use_mutex_) = 0;  // on the CPU
-
-    Mutex mutex_;
-    std::optional<Annotated<RewrittenPage(RecordPage)>> function_ CLEAVE_GUARDED_BY(mutex_);
-    StageWorker worker_ CLEAVE_GUARDED_BY(mutex_);
-    // Pages that have not been passed on yet; part of the first one may have been.
-    std::deque<RecordPage> in_flight_ CLEAVE_GUARDED_BY(mutex_);
-    // A failure of the source; thrown once all pages before it have been passed on.
-    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
-    Trial trial_ CLEAVE_GUARDED_BY(mutex_);
-    StageCounts counts_ CLEAVE_GUARDED_BY(mutex_);
-    std::vector<std::uint64_t> starts_ CLEAVE_GUARDED_BY(mutex_);
+    // Passes on the changed records of the batches, or of a range of a mapped blob that begins and ends with a record,
+    // where the ends of batches are guessed. Returns false if the CPU should process the remaining records. Any thread;
+    // a second call waits for the first. Throws what reading, StageWorker and `emit` throw, DoubtfulBatch, MemoryError
+    // and, if there is no choice, DeviceError.
+    virtual bool run(ExactBatches& batches, const Emit& emit) = 0;
+    virtual bool run(const Blob& blob, BlobRange range, const Emit& emit) = 0;
 };
+
+// `stage`, `kernel` and `choice` must outlive the lane.
+std::unique_ptr<DeviceLane> make_device_lane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice,
+                                             std::shared_ptr<MemoryManager> memory, const DeviceLane::Options& options);
 
 }  // namespace cleave

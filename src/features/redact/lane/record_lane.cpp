@@ -85,9 +85,8 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
     header_.assign(worker->written().begin(), worker->written().end());
     counts_ = worker->counts();
     if (execution.offload) {
-        device_ =
-            std::make_unique<DeviceLane>(stage, kernel_, *execution.offload, memory_,
-                                         DeviceLane::Options{batch_options(nullptr).size, execution.thread_count()});
+        device_ = make_device_lane(stage, kernel_, *execution.offload, memory_,
+                                   {batch_options(nullptr).size, execution.thread_count()});
     }
 }
 
@@ -238,13 +237,11 @@ void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
         count(written.counts);
     };
     if (!loop.may_guess()) {
-        GatheredPages pages(loop.exact(), device_->shape().size, memory_);
-        if (device_->run(pages, emit)) loop.end();
+        if (device_->run(loop.exact(), emit)) loop.end();
         return;
     }
-    GuessedPages pages(input_.blob(), loop.rest(), stage_.dialect(), kernel_, device_->shape(), memory_);
     try {
-        device_->run(pages, emit);
+        device_->run(input_.blob(), loop.rest(), emit);
     } catch (const DoubtfulBatch&) {
         loop.doubt();
     }

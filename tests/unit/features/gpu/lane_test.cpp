@@ -16,6 +16,7 @@
 #include "cleave/experimental/device_choice.h"
 #include "cleave/keys.h"
 #include "features/gpu/device.h"
+#include "features/gpu/lane/device_stage.h"
 #include "features/redact/lane/rewriting.h"
 #include "inputs.h"
 #include "jobs.h"

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "changed_input.h"
+#include "features/gpu/lane/page_source.h"
+#include "features/gpu/lane/pages_ahead.h"
 #include "features/gpu/pinned_blocks.h"
-#include "features/redact/lane/page_source.h"
-#include "features/redact/lane/pages_ahead.h"
 #include "inputs.h"
 #include "mapped_input.h"
 #include "pipe_input.h"

@@ -12,7 +12,7 @@
 #include "cleave/error.h"
 #include "cleave/kernel.h"
 #include "cleave/memory_manager.h"
-#include "features/gpu/device_stage.h"
+#include "features/gpu/lane/device_stage.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,7 @@
 // of many are timed; the rate is the difference in time divided by the difference in pages. Taking the difference
 // cancels out the first and the last page of a run, which are transferred while nothing else happens; in a job of
 // several GB, these two pages do not matter.
-#include "features/redact/lane/measure_stage.h"
+#include "features/gpu/lane/measure_stage.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,8 +14,8 @@
 
 #include "base/text_bytes.h"
 #include "cleave/kernel.h"
-#include "features/redact/lane/device_lane.h"
-#include "features/redact/lane/page_source.h"
+#include "features/gpu/lane/page_lane.h"
+#include "features/gpu/lane/page_source.h"
 
 namespace cleave {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kBatchSize = std::size_t{256} << 10;  // as in a job
 constexpr std::uint64_t kPages = 6;
 constexpr std::uint64_t kManyPages = 18;
-constexpr int kTries = 3;
+constexpr int kMeasurements = 3;
 constexpr std::size_t kFirstSize = std::size_t{64} << 10;
 constexpr double kLongPage = 0.05;  // seconds
 
@@ -85,7 +85,7 @@ public:
     double run(std::uint64_t pages) {
         pages_.begin(pages);
         const auto start = std::chrono::steady_clock::now();
-        lane_.run(pages_, [&](const DeviceLane::Written& written) { is_on_device_ &= written.is_by_device; });
+        lane_.run(pages_, [&](const PageLane::Written& written) { is_on_device_ &= written.is_by_device; });
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
         return taken.count();
     }
@@ -93,7 +93,7 @@ public:
 private:
     const Stage stage_ = masking_stage();
     DeviceChoice choice_;
-    DeviceLane lane_;
+    PageLane lane_;
     MadePages pages_;
     bool is_on_device_ = true;
 };
@@ -116,7 +116,7 @@ MeasuredStage measure_stage(const std::shared_ptr<DeviceContext>& context, unsig
     }
     double few = std::numeric_limits<double>::infinity();
     double many = few;
-    for (int i = 0; i < (is_slow ? 1 : kTries); ++i) {
+    for (int i = 0; i < (is_slow ? 1 : kMeasurements); ++i) {
         few = std::min(few, runs.run(kPages));
         many = std::min(many, runs.run(kManyPages));
     }

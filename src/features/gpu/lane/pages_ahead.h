@@ -15,7 +15,7 @@
 
 #include "base/mutex.h"
 #include "cleave/experimental/device_context.h"
-#include "features/redact/lane/page_source.h"
+#include "features/gpu/lane/page_source.h"
 
 namespace cleave {
 

@@ -1,9 +1,9 @@
-#include "features/redact/lane/device_lane.h"
+#include "features/gpu/lane/page_lane.h"
 
 #include <utility>
 
 #include "features/gpu/device.h"
-#include "features/gpu/device_stage.h"
+#include "features/gpu/lane/device_stage.h"
 #include "features/redact/stage/record_blocks.h"
 
 namespace cleave {
@@ -53,9 +53,10 @@ Annotated<RewrittenPage(RecordPage)> make_function(const std::shared_ptr<DeviceP
 
 }  // namespace
 
-DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice,
-                       std::shared_ptr<MemoryManager> memory, const Options& options)
+PageLane::PageLane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice,
+                   std::shared_ptr<MemoryManager> memory, const Options& options)
     : stage_(stage),
+      kernel_(kernel),
       choice_(choice),
       shape_{kBatchesOfCpu * options.batch_size * kBatchesOfPage, kBatchesOfCpu * options.batch_size},
       threads_(options.threads),
@@ -68,12 +69,12 @@ DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& c
     if (!program_) choice_.remark("stage: the CPU, because devices do not run these rules, or not in this dialect");
 }
 
-DeviceLane::Use DeviceLane::use() const {
+PageLane::Use PageLane::use() const {
     const MutexLock lock(use_mutex_);
     return use_;
 }
 
-void DeviceLane::decide(const Prospect& prospect) {
+void PageLane::decide(const Prospect& prospect) {
     const MutexLock lock(use_mutex_);
     if (use_ != Use::kUndecided) return;
     seconds_per_byte_ = prospect.seconds_per_byte;
@@ -85,13 +86,13 @@ void DeviceLane::decide(const Prospect& prospect) {
     }
 }
 
-void DeviceLane::give_up(const std::string& reason) {
+void PageLane::give_up(const std::string& reason) {
     choice_.remark("stage: the CPU goes on, because " + reason);
     const MutexLock lock(use_mutex_);
     use_ = Use::kLeft;
 }
 
-bool DeviceLane::run(PageSource& pages, const Emit& emit) {
+bool PageLane::run(PageSource& pages, const Emit& emit) {
     const MutexLock lock(mutex_);
     if (use() != Use::kTaken) return false;
     const std::shared_ptr<DeviceContext> context = choice_.open();
@@ -122,7 +123,7 @@ bool DeviceLane::run(PageSource& pages, const Emit& emit) {
 }
 
 // Returns the next page, which is in flight from now on, or nothing after a failure of the source.
-std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
+std::optional<RecordPage> PageLane::next_page(PagesAhead& pages) {
     if (failure_) return std::nullopt;
     try {
         std::optional<RecordPage> page = pages.next();
@@ -135,7 +136,7 @@ std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
 }
 
 // Returns false if the device was slower than the CPU and pages remain.
-bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) {
+bool PageLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) {
     if (!function_) function_ = make_function(program_, choice_.seconds_per_byte());
     bool is_slower = false;
     context.stream<RewrittenPage, RecordPage>(
@@ -156,7 +157,7 @@ bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& e
 
 // Counts the page, which is about to be transferred. Once enough pages have been timed, a single call returns whether
 // the device is slower than the CPU. All other calls return false.
-bool DeviceLane::seems_slower(const RecordPage& page) {
+bool PageLane::seems_slower(const RecordPage& page) {
     if (!choice_.has_choice() || trial_.pages > kWarmPages + kTimedPages) return false;
     const auto now = std::chrono::steady_clock::now();
     if (++trial_.pages == kWarmPages) trial_.begin = now;
@@ -170,14 +171,14 @@ bool DeviceLane::seems_slower(const RecordPage& page) {
 }
 
 // Call this when the first page in flight, or the front part of it, has been passed on.
-void DeviceLane::note_emitted(std::uint64_t size, std::uint64_t records) {
+void PageLane::note_emitted(std::uint64_t size, std::uint64_t records) {
     RecordPage& page = in_flight_.front();
     page.bytes = page.bytes.subspan(size);
     page.place = {page.place.offset + size, page.place.record + records};
     if (page.bytes.empty()) in_flight_.pop_front();
 }
 
-void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
+void PageLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
     worker_.clear();
     try {
         const Batch batch{page.bytes, page.place, !page.is_guessed, page.is_last};
@@ -194,7 +195,7 @@ void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
     worker_.release();
 }
 
-void DeviceLane::take(const RewrittenPage& records, const Emit& emit) {
+void PageLane::take(const RewrittenPage& records, const Emit& emit) {
     const RecordPage& page = records.page;
     if (records.is_for_cpu) return take_by_cpu(page, emit);
     // A page without a fault does not end inside quotes.
@@ -212,6 +213,22 @@ void DeviceLane::take(const RewrittenPage& records, const Emit& emit) {
     const std::uint8_t* const bytes = records.bytes ? records.bytes->data() : nullptr;
     emit({{bytes, records.size}, starts_, counts_, page.place.offset, page.bytes, true});
     note_emitted(page.bytes.size(), records.records);
+}
+
+bool PageLane::run(ExactBatches& batches, const Emit& emit) {
+    GatheredPages pages(batches, shape_.size, memory_);
+    return run(pages, emit);
+}
+
+bool PageLane::run(const Blob& blob, BlobRange range, const Emit& emit) {
+    GuessedPages pages(blob, range, stage_.dialect(), kernel_, shape_, memory_);
+    return run(pages, emit);
+}
+
+std::unique_ptr<DeviceLane> make_device_lane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice,
+                                             std::shared_ptr<MemoryManager> memory,
+                                             const DeviceLane::Options& options) {
+    return std::make_unique<PageLane>(stage, kernel, choice, std::move(memory), options);
 }
 
 }  // namespace cleave

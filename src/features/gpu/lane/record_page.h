@@ -44,7 +44,7 @@ struct RecordPage {
 struct RewrittenPage {
     RecordPage page;
     bool is_for_cpu = false;              // nothing was written
-    std::vector<std::uint64_t> counters;  // described in features/gpu/device_stage.h
+    std::vector<std::uint64_t> counters;  // described in features/gpu/lane/device_stage.h
     std::size_t size = 0;                 // bytes written
     std::size_t records = 0;
     std::shared_ptr<const Memory> bytes;   // the `size` bytes

@@ -1,4 +1,4 @@
-#include "features/redact/lane/page_source.h"
+#include "features/gpu/lane/page_source.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 #include "cleave/memory.h"
 #include "core/scan/walker.h"
-#include "features/redact/lane/record_page.h"
+#include "features/gpu/lane/record_page.h"
 #include "rows/records/exact_batches.h"
 #include "rows/records/guessed_batches.h"
 

@@ -8,8 +8,8 @@
 
 #include "cleave/experimental/device.h"
 #include "cleave/stage.h"
-#include "features/gpu/device_stage.h"
-#include "features/redact/lane/record_page.h"
+#include "features/gpu/lane/device_stage.h"
+#include "features/gpu/lane/record_page.h"
 #include "features/redact/stage/parse_markup.h"
 #include "rows/memory/secret_memory.h"
 

@@ -1,4 +1,4 @@
-#include "features/redact/lane/pages_ahead.h"
+#include "features/gpu/lane/pages_ahead.h"
 
 #include <algorithm>
 #include <atomic>

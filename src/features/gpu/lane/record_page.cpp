@@ -1,4 +1,4 @@
-#include "features/redact/lane/record_page.h"
+#include "features/gpu/lane/record_page.h"
 
 #include "cleave/error.h"
 

@@ -1,4 +1,4 @@
-#include "features/redact/lane/device_program.h"
+#include "features/gpu/lane/device_program.h"
 
 #include <cstring>
 #include <exception>
