@@ -200,16 +200,17 @@ void Given::refuse_old_quote() const {
 
 void Given::take(const std::string& name, std::string spelling, const std::optional<std::string>& value) {
     for (const auto& [one, other] : kSameThing) {
-        if (name == one) options_.erase(std::string(other));
-        if (name == other) options_.erase(std::string(one));
+        const auto& replaced = name == one ? other : one;
+        if (name == one || name == other) std::erase_if(options_, [&](const Use& use) { return use.name == replaced; });
     }
     if (value && has(name) && std::ranges::find(kManyValues, name) == kManyValues.end()) {
         throw UsageError(formatted("{} may be given only once", spelling));
     }
-    Use& use = options_[name];
-    use.spelling = std::move(spelling);
-    use.values.push_back(value.value_or(""));
-    use.order = ++uses_;
+    auto use = std::ranges::find(options_, name, &Use::name);
+    if (use == options_.end()) use = options_.insert(use, {name, {}, {}, 0});
+    use->spelling = std::move(spelling);
+    use->values.push_back(value.value_or(""));
+    use->order = ++uses_;
 }
 
 bool Given::is_after(std::string_view name, std::string_view other) const {

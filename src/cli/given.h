@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,13 +71,16 @@ public:
 
 private:
     struct Use {
+        std::string name;
         std::string spelling;
         std::vector<std::string> values;  // at least one; empty for a switch
         std::size_t order;                // its position among the options given, from 1
     };
     const Use* find(std::string_view name) const {  // nullptr if it was not given
-        const auto use = options_.find(name);
-        return use == options_.end() ? nullptr : &use->second;
+        for (const Use& use : options_) {
+            if (use.name == name) return &use;
+        }
+        return nullptr;
     }
     void take(const std::string& name, std::string spelling, const std::optional<std::string>& value);
 
@@ -86,7 +88,7 @@ private:
 
     Verb verb_;
     std::size_t uses_ = 0;
-    std::map<std::string, Use, std::less<>> options_;
+    std::vector<Use> options_;
     std::vector<std::string> inputs_;
 };
 
