@@ -28,8 +28,9 @@ void read_present(const RemoteFile& object, const std::string& url, std::uint64_
 
 }  // namespace
 
-StoreTarget::StoreTarget(const Store& store, const Input& input, const OutputOptions& options, unsigned threads)
-    : store_(store),
+StoreTarget::StoreTarget(const Store* store, const Input& input, const OutputOptions& options, unsigned threads)
+    : own_store_(store == nullptr ? std::optional<Store>(options.names) : std::nullopt),
+      store_(store == nullptr ? *own_store_ : *store),
       input_(input),
       options_(options),
       stop_(input.cancellation()),
@@ -245,26 +246,9 @@ void StoreTarget::undo() noexcept {
     queue_.clear();
 }
 
-namespace {
-
-struct OwnStore {
-    explicit OwnStore(const std::string& url) : store(url) {}
-    Store store;
-};
-
-// Opens its store itself. The store outlives the target.
-class OwnStoreTarget final : private OwnStore, public StoreTarget {
-public:
-    OwnStoreTarget(const Input& input, const OutputOptions& options, unsigned threads)
-        : OwnStore(options.names), StoreTarget(store, input, options, threads) {}
-};
-
-}  // namespace
-
 std::unique_ptr<PieceTarget> make_store_target(const Store* store, const Input& input, const OutputOptions& options,
                                                unsigned threads) {
-    if (store == nullptr) return std::make_unique<OwnStoreTarget>(input, options, threads);
-    return std::make_unique<StoreTarget>(*store, input, options, threads);
+    return std::make_unique<StoreTarget>(store, input, options, threads);
 }
 
 }  // namespace cleave

@@ -31,9 +31,10 @@ namespace cleave {
 
 class StoreTarget : public PieceTarget {
 public:
-    // At most `threads` threads compress. What the arguments refer to must outlive the target. Throws ArgumentError
-    // for options that only files have, and for a manifest or a report at a URL of another bucket.
-    StoreTarget(const Store& store, const Input& input, const OutputOptions& options, unsigned threads);
+    // At most `threads` threads compress. What the arguments refer to must outlive the target. If `store` is null, opens
+    // the store that the names lead to. Throws ArgumentError for options that only files have, and for a manifest or a
+    // report at a URL of another bucket, and what Store() throws.
+    StoreTarget(const Store* store, const Input& input, const OutputOptions& options, unsigned threads);
     ~StoreTarget() override;
 
     // Also throws StoreError, OtherPieceError, SystemError (EEXIST) for an object that exists, and OutputError for the
@@ -68,6 +69,7 @@ private:
     ObjectUpload& add_object(const std::string& url, Present present) CLEAVE_EXCLUDES(mutex_);
     void undo() noexcept;
 
+    const std::optional<Store> own_store_;
     const Store& store_;
     const Input& input_;
     const OutputOptions& options_;

@@ -166,7 +166,7 @@ TEST_F(StoreOutputTest, ACommittedRunTakesNothingBack) {
     options.names = url;
     options.replace = true;
     for (const bool is_committed : {false, true}) {
-        StoreTarget target(store_, input, options, 1);
+        StoreTarget target(&store_, input, options, 1);
         target.open(body(0, 1), url)->finish({});
         EXPECT_THROW(target.wait(), StoreError);
         if (is_committed) target.commit();
