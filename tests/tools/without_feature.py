@@ -2,10 +2,9 @@
 """Deletes features, one at a time, each with those that need it, from a copy of the tree: the rest builds, and passes its
 tests.
 
-  without_feature.py [FEATURE...]    [all]
-
 The copy is a clone of HEAD in build/without. The output ends with the closing line of verdicts.py.
 """
+import argparse
 import os
 import re
 import shutil
@@ -49,9 +48,12 @@ def try_without(feature, features, needs):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("feature", nargs="*", help="[all]")
+    wanted = parser.parse_args().feature
     features, needs = read_features()
     tally = Tally()
-    for feature in sys.argv[1:] or features:
+    for feature in wanted or features:
         tally.run("without " + feature, lambda: try_without(feature, features, needs))
     return tally.close()
 
