@@ -35,8 +35,9 @@ If cleave finds a fault, it raises an ``Error``: ``InputError`` for the data, wi
 of the data.
 """
 
+from ._columns import Columns
 from ._errors import CleaveWarning, Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError
-from ._file import Columns, File
+from ._file import File
 from ._native import version as __version__
 from ._open import open
 from ._pieces import Piece, Pieces, ValuePiece, ValuePieces

@@ -35,7 +35,7 @@ from . import _arguments
 from ._errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from ._file import File
+    from ._columns import Source
 
 ColumnType = Any
 """The type of a column: Arrow's or its name such as ``"int64"``; NumPy's; Polars'; or one of Python's: int, float,
@@ -201,7 +201,7 @@ def _is_bytes(kind: pyarrow.DataType) -> bool:
     return bool(pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind))
 
 
-def batches(file: File, request: Request, span: list[int] | None = None) -> Iterator[pyarrow.RecordBatch]:
+def batches(file: Source, request: Request, span: list[int] | None = None) -> Iterator[pyarrow.RecordBatch]:
     """The columns of a file, or of the records of a span of it, with one row for each record that is not empty, or for
     each record.
 
@@ -242,7 +242,7 @@ def batches(file: File, request: Request, span: list[int] | None = None) -> Iter
 class Stream:
     """The batches of a file for anything that reads Arrow streams. Each use reads the file again."""
 
-    def __init__(self, file: File, request: Request) -> None:
+    def __init__(self, file: Source, request: Request) -> None:
         self._file = file
         self._request = request
 
@@ -291,7 +291,7 @@ def ahead(function: Callable[[_In], _Out], items: Iterable[_In], threads: int) -
 
 
 def _strings(
-    file: File,
+    file: Source,
     columns: Sequence[int],
     request: Request,
     missing_is_null: bool,
@@ -326,7 +326,7 @@ def _strings(
         raise fault
 
 
-def _as_input_error(file: File, error: Exception) -> Exception:
+def _as_input_error(file: Source, error: Exception) -> Exception:
     """The exception behind one that passed through Arrow, which keeps only its message."""
     with contextlib.suppress(UsageError):  # of a stream that has been read, and of a closed file
         _ = file.size  # raises InputChangedError if that is the reason
@@ -340,7 +340,7 @@ def _as_input_error(file: File, error: Exception) -> Exception:
     )
 
 
-def _start_of(file: File, record: int) -> int | None:
+def _start_of(file: Source, record: int) -> int | None:
     """Where a record starts, counted from 0; None if the file can no longer be read, because it is a stream or closed."""
     try:
         return file._native.start_of(record)

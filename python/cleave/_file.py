@@ -8,9 +8,10 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from . import _arguments, _native
+from ._columns import Columns, Key, Limits, Selection
 from ._errors import UsageError
 from ._native import KeyRing
 from ._pieces import Pieces, ValuePieces
@@ -26,7 +27,6 @@ _log = logging.getLogger("cleave")
 _PAGE_SIZE = 1 << 20
 
 Header = Literal["repeat", "first", "drop"]
-Key = Union[bytes, str, "os.PathLike[str]"]
 
 
 class Recipe(NamedTuple):
@@ -37,73 +37,6 @@ class Recipe(NamedTuple):
     """The size, and the time of the last change in ns since 1970."""
     arguments: dict[str, object]
     """Of ``open``."""
-
-
-class Selection(NamedTuple):
-    """What ``select`` passes to the extension module."""
-
-    columns: list[int] | None
-    rules: list[tuple[str, str]]
-    keys: KeyRing | None
-    is_text: bool
-    empty_is_null: bool
-    missing_is_null: bool
-    page_size: int
-    range: list[int] | None
-
-
-class Limits(NamedTuple):
-    """Where to cut, as ``split`` and ``write`` pass it to the extension module."""
-
-    is_by_value: bool
-    values: dict[str, Any]
-    parts: list[str]
-
-    def policy(self, header: str) -> _native.Policy:
-        make = _native.Policy.by_value if self.is_by_value else _native.Policy.of
-        return make(**self.values, header=header)
-
-
-class Columns:
-    """Columns of a file, for anything that accepts an Arrow stream, such as ``pyarrow.table`` or ``polars.DataFrame``.
-
-    One row per record, and all columns are strings. An empty record is null in every column. A batch holds about
-    ``page_size`` bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file
-    again; a pipe or a compressed file that has neither been copied nor has an index can be used only once.
-
-    ``File.select`` and ``Piece.select`` make them. Once the file is closed, a use raises ``UsageError``; a stream that
-    a consumer has already begun goes on.
-    """
-
-    def __init__(self, file: File, selection: Selection) -> None:
-        self._file = file
-        self._selection = selection
-        self._stream: _native.ColumnStream | None = file._native.select(*selection)
-        self._names = self._stream.names
-        file._columns.add(self)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self._names)
-
-    def _take(self) -> _native.ColumnStream:
-        native = self._file._native
-        stream, self._stream = self._stream, None
-        return stream if stream is not None else native.select(*self._selection)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A capsule of the Arrow C stream interface. ``requested_schema`` is ignored, as the protocol allows."""
-        return self._take().export()
-
-    def __arrow_c_schema__(self) -> object:
-        """A capsule of the schema."""
-        if self._stream is None:
-            self._stream = self._take()
-        return self._stream.schema()
-
-    def __repr__(self) -> str:
-        return f"<cleave.Columns: {', '.join(self._names)}>"
 
 
 class File:
@@ -171,14 +104,6 @@ class File:
             return f"<cleave.File {self._name!r}: JSON Lines>"
         header = "with" if self._has_header else "without"
         return f"<cleave.File {self._name!r}: delimiter {dialect.delimiter!r}, {header} a header>"
-
-    def __reduce__(self) -> tuple[Callable[[Recipe], File], tuple[Recipe]]:
-        from ._open import reopen
-
-        self._native  # noqa: B018  raises if it is closed
-        if self._recipe is None:
-            raise UsageError(f"{self._name}: only a File that was opened by the path of a regular file can be pickled")
-        return reopen, (self._recipe,)
 
     @property
     def name(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copyreg
 import io
 import logging
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from . import _arguments, _native
@@ -181,6 +182,16 @@ def open(  # noqa: A001
         parts = found.delimiter, found.quote, found.terminator
         _log.debug("open: %s: delimiter %r, quote %r, terminator %s", file.name, *parts)
     return file
+
+
+def _recipe_of(file: File) -> tuple[Callable[[Recipe], File], tuple[Recipe]]:
+    file._native  # noqa: B018  raises if it is closed
+    if file._recipe is None:
+        raise UsageError(f"{file._name}: only a File that was opened by the path of a regular file can be pickled")
+    return reopen, (file._recipe,)
+
+
+copyreg.pickle(File, _recipe_of)
 
 
 def reopen(recipe: Recipe) -> File:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from ._batches import Schema
-    from ._file import Columns, File, Key, Limits
+    from ._columns import Columns, Key, Limits, Source
 
 _PAGE_SIZE = 1 << 20
 
@@ -184,7 +184,7 @@ _NO_PICKLE = "pieces by value cannot be pickled, as their ranges may be many; pi
 
 
 class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
-    def __init__(self, file: File, native: _Native, limits: Limits) -> None:
+    def __init__(self, file: Source, native: _Native, limits: Limits) -> None:
         self._file = file
         self._native = native
         self._limits = limits
@@ -298,7 +298,7 @@ class ValuePieces(_AnyPieces[ValuePiece, _native.PiecesByValue]):
     empty piece starts right after the header.
     """
 
-    def __init__(self, file: File, native: _native.PiecesByValue, limits: Limits) -> None:
+    def __init__(self, file: Source, native: _native.PiecesByValue, limits: Limits) -> None:
         super().__init__(file, native, limits)
         self._parts = limits.parts
 
