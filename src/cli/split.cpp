@@ -16,8 +16,8 @@
 #include "cli/verbs.h"
 #include "core/writer/clone.h"
 #include "core/writer/destination.h"
+#include "engine/known_job.h"
 #include "engine/plan_json.h"
-#include "engine/signed_job.h"
 
 namespace cleave::cli {
 namespace {
@@ -154,7 +154,7 @@ void remark_reflink(const Arguments& arguments, const Input& input, const std::s
     diagnostics.remark("this file system can share blocks: --reflink auto would take almost no extra space");
 }
 
-// Once run_signed_job() returns, the pieces stay. Later failures are only warnings: see Context::is_committed.
+// Once run_known_job() returns, the pieces stay. Later failures are only warnings: see Context::is_committed.
 void split_input(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const bool is_file = !opened.input.is_stream();
@@ -162,13 +162,14 @@ void split_input(Context& context, OpenInput& opened) {
     Diagnostics diagnostics(context);
     SplitObserver observer(context, opened, out, diagnostics);
     observer.begin();
-    Job job{settled_options(opened.dialect), arguments.policy, arguments.stage, arguments.execution, arguments.output};
+    Job job{{}, arguments.policy, arguments.stage, arguments.execution, arguments.output};
     job.allow_open_quote = arguments.allows_open_quote;
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
     std::optional<ReportSigning> signing;
     if (opened.hash) signing.emplace(ReportSigning{*context.keys, arguments.sign, *opened.hash});
-    const JobReport report = run_signed_job(opened.input, job, observer, signing ? &*signing : nullptr,
-                                            store_of(context, arguments.output.names));
+    const JobReport report =
+        run_known_job(opened.input, job, observer,
+                      {&opened.sniffed, signing ? &*signing : nullptr, store_of(context, arguments.output.names)});
     context.is_committed = !arguments.output.dry_run;
     if (is_file && context.is_committed) remark_reflink(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();

@@ -24,10 +24,10 @@
 #include "core/scan/check_arguments.h"
 #include "core/writer/check_arguments.h"
 #include "engine/job_output.h"
+#include "engine/known_job.h"
 #include "engine/piece_bytes.h"
 #include "engine/piece_reports.h"
 #include "engine/rules.h"
-#include "engine/signed_job.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/key_field.h"
 
@@ -36,13 +36,12 @@ namespace {
 
 class Run {
 public:
-    Run(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing, const Store* store)
+    Run(Input& input, const Job& job, JobObserver& observer, const KnownParts& known)
         : input_(input),
           job_(job),
           policy_(job.policy),
           observer_(observer),
-          signing_(signing),
-          store_(store),
+          known_(known),
           reports_(job, observer, report_) {}
 
     JobReport run() {
@@ -68,14 +67,14 @@ private:
 
     JobReport run_to_end() {
         input_.set_threads(job_.execution.thread_count());
-        report_.sniffed = settle_dialect(job_.dialect, input_);
+        report_.sniffed = known_.sniffed != nullptr ? *known_.sniffed : settle_dialect(job_.dialect, input_);
         policy_.header = header_mode(policy_.header, dialect());
         refuse_unclonable();
         require_columns();
         spool_if_needed();
         compile_stage();
-        const JobContext context{input_,  job_,     policy_,  dialect(), rewriting_.get(),
-                                 report_, reports_, signing_, store_};
+        const JobContext context{input_,  job_,     policy_,        dialect(),   rewriting_.get(),
+                                 report_, reports_, known_.signing, known_.store};
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
         output_->write(*bytes);
@@ -147,8 +146,7 @@ private:
     const Job& job_;
     Policy policy_;
     JobObserver& observer_;
-    const ReportSigning* signing_;
-    const Store* store_;
+    const KnownParts& known_;
     JobReport report_;
     PieceReports reports_;
     std::shared_ptr<Rewriting> rewriting_;  // with rules
@@ -175,14 +173,13 @@ JobReport run_job(Input& input, const Job& job) {
 }
 
 JobReport run_job(Input& input, const Job& job, JobObserver& observer) {
-    return run_signed_job(input, job, observer, nullptr);
+    return run_known_job(input, job, observer, {});
 }
 
-JobReport run_signed_job(Input& input, const Job& job, JobObserver& observer, const ReportSigning* signing,
-                         const Store* store) {
+JobReport run_known_job(Input& input, const Job& job, JobObserver& observer, const KnownParts& known) {
     check(job);
     try {
-        return Run(input, job, observer, signing, store).run();
+        return Run(input, job, observer, known).run();
     } catch (const std::exception&) {
         input.rethrow();
     }

@@ -21,8 +21,8 @@
 #include "cleave/names.h"
 #include "core/writer/destination.h"
 #include "core/writer/piece_target.h"
+#include "engine/known_job.h"
 #include "engine/piece_reports.h"
-#include "engine/signed_job.h"
 
 namespace cleave {
 
