@@ -31,9 +31,9 @@ namespace cleave {
 
 class StoreTarget : public PieceTarget {
 public:
-    // At most `threads` threads compress. What the arguments refer to must outlive the target. If `store` is null, opens
-    // the store that the names lead to. Throws ArgumentError for options that only files have, and for a manifest or a
-    // report at a URL of another bucket, and what Store() throws.
+    // At most `threads` threads compress. What the arguments refer to must outlive the target. If `store` is null,
+    // opens the store that the names lead to. Throws ArgumentError for options that only files have, and for a manifest
+    // or a report at a URL of another bucket, and what Store() throws.
     StoreTarget(const Store* store, const Input& input, const OutputOptions& options, unsigned threads);
     ~StoreTarget() override;
 
