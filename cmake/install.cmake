@@ -54,14 +54,22 @@ file(RELATIVE_PATH module_to_prefix /${module_folder} /)
 string(REGEX REPLACE "/$" "" module_to_prefix ${module_to_prefix})
 list(JOIN library_modules " " module_requirements)
 # If there is a shared library, -lcleave links it, and it records its own dependencies.
-if(CLEAVE_BUILD_SHARED)
-    set(private .private)
-    set(plain_libraries "\nLibs.private: -lbz2")
-else()
+set(plain_libraries "")
+if(bz2 IN_LIST library_names)
     set(plain_libraries " -lbz2")
 endif()
+if(CLEAVE_BUILD_SHARED)
+    set(private .private)
+    set(plain_libraries "\nLibs.private:${plain_libraries}")
+endif()
 configure_file(cmake/cleave.pc.in cleave.pc @ONLY)
-configure_file(cmake/cleave-offload.pc.in cleave-offload.pc @ONLY)
+set(libraries libcleave)
+set(modules ${PROJECT_BINARY_DIR}/cleave.pc)
+if(TARGET cleave_offload)
+    list(APPEND libraries cleave_offload)
+    list(APPEND modules ${PROJECT_BINARY_DIR}/cleave-offload.pc)
+    configure_file(cmake/cleave-offload.pc.in cleave-offload.pc @ONLY)
+endif()
 configure_file(cmake/cleaveConfig.cmake.in cleaveConfig.cmake @ONLY)
 write_basic_package_version_file(cleaveConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
@@ -71,7 +79,7 @@ if(CLEAVE_BUILD_SHARED)
             INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install_documents(libcleave1 shared)
 endif()
-install(TARGETS libcleave cleave_offload EXPORT cleaveTargets
+install(TARGETS ${libraries} EXPORT cleaveTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/cleave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h)
@@ -80,6 +88,5 @@ install(FILES ${PROJECT_BINARY_DIR}/cleaveConfig.cmake ${PROJECT_BINARY_DIR}/cle
         cmake/FindBz2.cmake cmake/FindLibdeflate.cmake cmake/FindLz4.cmake cmake/FindLzma.cmake cmake/FindNettle.cmake
         cmake/FindUtf8proc.cmake
         DESTINATION ${config_folder} COMPONENT dev)
-install(FILES ${PROJECT_BINARY_DIR}/cleave.pc ${PROJECT_BINARY_DIR}/cleave-offload.pc
-        DESTINATION ${module_folder} COMPONENT dev)
+install(FILES ${modules} DESTINATION ${module_folder} COMPONENT dev)
 install_documents(libcleave-dev dev)

@@ -33,7 +33,7 @@ struct Context {
     std::string path;                     // of the current input, as given; empty before the first input
     Meter meter;                          // of the current input
     std::shared_ptr<const KeyRing> keys;  // null unless there are rules, or a signature is checked
-    std::shared_ptr<Stores> stores;       // that its URLs lead to; null if there are none
+    std::shared_ptr<Stores> stores;       // where its URLs lead; null without any
     // Whether the pieces of a split are complete and will stay. If so, the run has succeeded, even if something fails
     // later.
     bool is_committed = false;

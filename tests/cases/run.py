@@ -342,8 +342,8 @@ def main():
     ap.add_argument("--cleave", required=True, help="the binary")
     ap.add_argument("--only", nargs="+", default=[""], metavar="SUBSTRING", help="of a case's title or file name")
     ap.add_argument("--every", type=int, default=1, metavar="N", help="every N-th case [1]")
-    ap.add_argument("--features", metavar="LIST", help="those of the binary, with commas; cases that need others are "
-                    "left out [all]")
+    ap.add_argument("--features", metavar="LIST", help="of the binary, separated by commas; cases that need "
+                    "others are left out [all]")
     ap.add_argument("-j", type=int, default=os.cpu_count() + 1, metavar="N", help="cases at once [processors + 1]")
     ap.add_argument("-v", action="store_true", help="name every case")
     args = ap.parse_args()

@@ -5,7 +5,7 @@
 
 namespace cleave {
 
-std::string index_path(const std::string& path) { return path; }
+std::string index_path(const std::string& path) { return path + kIndexSuffix; }
 
 }  // namespace cleave
 
