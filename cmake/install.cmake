@@ -16,11 +16,11 @@ endfunction()
 set(made "")
 function(add_compressed source name)
     add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/${name}.gz
-                       COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/${source} > ${PROJECT_BINARY_DIR}/${name}.gz
+                       COMMAND gzip -9nc ${source} > ${PROJECT_BINARY_DIR}/${name}.gz
                        DEPENDS ${source} VERBATIM)
     set(made ${made} ${PROJECT_BINARY_DIR}/${name}.gz PARENT_SCOPE)
 endfunction()
-add_compressed(cmake/changelog changelog)
+add_compressed(${PROJECT_SOURCE_DIR}/cmake/changelog changelog)
 
 # The command, its manual pages, and the completion scripts that it prints.
 function(add_completion shell folder name)
@@ -32,8 +32,17 @@ function(add_completion shell folder name)
 endfunction()
 if(CLEAVE_BUILD_COMMAND)
     file(GLOB manual_pages RELATIVE ${PROJECT_SOURCE_DIR}/man CONFIGURE_DEPENDS man/cleave*.[1-9])
+    set(page_script ${PROJECT_SOURCE_DIR}/cmake/manual_page.cmake)
+    set(page_options ${PROJECT_SOURCE_DIR}/src/cli/options.def)
+    list(TRANSFORM manual_pages PREPEND ${PROJECT_BINARY_DIR}/man/ OUTPUT_VARIABLE made_pages)
+    add_custom_target(manual_pages ALL DEPENDS ${made_pages})
     foreach(page IN LISTS manual_pages)
-        add_compressed(man/${page} ${page})
+        set(made_page ${PROJECT_BINARY_DIR}/man/${page})
+        add_custom_command(OUTPUT ${made_page}
+                           COMMAND ${CMAKE_COMMAND} -D cleave=$<TARGET_FILE:cleave> -D options=${page_options}
+                                   -D source=${PROJECT_SOURCE_DIR}/man/${page} -D target=${made_page} -P ${page_script}
+                           DEPENDS cleave man/${page} ${page_options} ${page_script} VERBATIM)
+        add_compressed(${made_page} ${page})
         string(REGEX MATCH "[1-9]$" manual_section ${page})
         install(FILES ${PROJECT_BINARY_DIR}/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${manual_section}
                 COMPONENT cleave)

@@ -211,7 +211,7 @@ def build():
     markdown = pages()
     for path in markdown:
         copy(path)
-    manual = [render_manual(page) for page in sorted((ROOT / "man").glob("*.[157]"))]
+    manual = [render_manual(page) for page in sorted((ROOT / "build/release/man").iterdir())]
     (SOURCE / "site.css").write_text(STYLE, encoding="utf-8")
     config = SOURCE.parent / "mkdocs.yml"
     config.write_text("%sdocs_dir: %s\nsite_dir: %s\n%s" % (CONFIG, SOURCE, SITE, nav(markdown, manual)),

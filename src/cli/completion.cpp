@@ -25,8 +25,6 @@ std::string spellings(const OptionRow& row, const char* between) {
     return (row.letter == 0 ? "" : formatted("-{}{}", row.letter, between)) + formatted("--{}", row.name);
 }
 
-bool has_choices(const OptionRow& row) { return !row.choices.empty() && row.choices != kPath; }
-
 // One shell word in single quotes. The shell takes everything between them literally.
 std::string quoted(std::string_view text) {
     std::string word = "'";
@@ -51,9 +49,9 @@ std::string bash_values() {
     for (const OptionRow& row : option_table()) {
         if (row.value == nullptr || !seen.insert(row.name).second) continue;
         const std::string pattern = spellings(row, " | ");
-        if (has_choices(row)) {
-            cases += formatted("    {}) words='{}' ;;\n", pattern, row.choices);
-        } else if (row.choices == kPath) {
+        if (row.has_choices()) {
+            cases += formatted("    {}) words='{}' ;;\n", pattern, row.more.choices());
+        } else if (row.takes_path()) {
             cases += formatted("    {}) return ;;\n", pattern);
         } else {
             cases += formatted("    {}) words= ;;\n", pattern);
@@ -122,8 +120,8 @@ complete -o default -F _cleave cleave
 std::string zsh_spec(const OptionRow& row) {
     std::string after = formatted("[{}]", escaped(option_help(row), R"(\[]:)"));
     if (row.value != nullptr) {
-        const std::string choices = has_choices(row) ? formatted("({})", row.choices) : " ";
-        after += formatted(":{}:{}", row.value, row.choices == kPath ? "_files" : choices);
+        const std::string choices = row.has_choices() ? formatted("({})", row.more.choices()) : " ";
+        after += formatted(":{}:{}", row.value, row.takes_path() ? "_files" : choices);
     }
     const char* joined = row.value == nullptr ? "" : "=";
     if (row.letter == 0) return quoted(formatted("--{}{}{}", row.name, joined, after));
@@ -192,8 +190,8 @@ std::string fish_option(const OptionRow& row, const std::string& general) {
     std::string text = formatted("-n '__cleave_verb_is {}'", where);
     if (row.letter != 0) text += formatted(" -s {}", row.letter);
     text += formatted(" -l {}", row.name);
-    if (row.value != nullptr) text += row.choices == kPath ? " -r -F" : " -x";
-    if (has_choices(row)) text += formatted(" -a '{}'", row.choices);
+    if (row.value != nullptr) text += row.takes_path() ? " -r -F" : " -x";
+    if (row.has_choices()) text += formatted(" -a '{}'", row.more.choices());
     return text + formatted(" -d '{}'", escaped(option_help(row), R"(\')"));
 }
 

@@ -43,7 +43,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
     DialectOptions& wanted = arguments.dialect;
     if (const std::string* name = given.text("dialect")) {
         const auto preset = dialect_preset(*name);
-        if (!preset) refuse_choice("--dialect", *name, joined(dialect_presets()));
+        if (!preset) refuse_choice("--dialect", *name, formatted("{}", fmt::join(dialect_presets(), " ")));
         wanted = *preset;
     }
     take_quotes(given, wanted.dialect);

@@ -24,9 +24,6 @@ namespace po = boost::program_options;
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSameThing = {
     {{"header", "no-header"}, {"quote", "no-quote"}, {"quiet", "verbose"}}};
 
-// Options whose values accumulate. Others may be given only once: a second value would silently replace the first.
-constexpr std::array<std::string_view, 4> kManyValues = {"redact", "rules", "key", "forbid"};
-
 // The options of the verb that an old one stands for.
 std::vector<std::string> names_of(const OldOption& old, Verb verb) {
     std::vector<std::string> names;
@@ -203,9 +200,10 @@ void Given::take(const std::string& name, std::string spelling, const std::optio
         const auto& replaced = name == one ? other : one;
         if (name == one || name == other) std::erase_if(options_, [&](const Use& use) { return use.name == replaced; });
     }
-    if (value && has(name) && std::ranges::find(kManyValues, name) == kManyValues.end()) {
+    // A second value would silently replace the first.
+    const auto repeats = [&](const OptionRow& row) { return row.name == name && row.more.repeats; };
+    if (value && has(name) && std::ranges::none_of(option_table(), repeats))
         throw UsageError(formatted("{} may be given only once", spelling));
-    }
     auto use = std::ranges::find(options_, name, &Use::name);
     if (use == options_.end()) use = options_.insert(use, {name, {}, {}, 0});
     use->spelling = std::move(spelling);

@@ -20,7 +20,6 @@ constexpr Verb kFirstOfOthers = Verb::kScan;  // from here on, verbs are for oth
 struct VerbRow {
     char usage[40];
     char summary[52];
-    char common[108];      // the options of the short help, separated by blanks
     char examples[4][76];  // unused ones are empty
 };
 
@@ -28,70 +27,57 @@ struct VerbRow {
 constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
     {"split HOW [options] [FILE|-]",
      "cut a file into pieces",
-     "pieces records max-bytes by parts header no-header output force compress select redact resume quiet",
      {"split -n 8 orders.csv                  8 pieces, each with the header",
       "split -C 1G --mkdir -o parts/ orders.csv",
       "split --by item orders.csv             a piece per value of a column",
       "split -l 1000 --compress zstd - <orders.csv"}},
     {"count [options] [FILE...|-]",
      "count records, excluding the header",
-     "no-header delimiter dialect allow-open-quote json quiet",
      {"count orders.csv", "count *.csv                            one line per file, and the total",
       "count -H - <orders.csv                 there is no header"}},
     {"check [options] [FILE...|-]",
      "describe a file and report its faults",
-     "columns json all delimiter quoting allow-open-quote allow-ragged require-one-reading quiet",
      {"check orders.csv                       exit status 3 if it is not sound",
       "check --columns orders.csv             number and name of each column",
       "check --rules-template orders.csv      a rules file to start from", "check --json orders.csv"}},
     {"cat [-n K/N|-r A-B] [options] FILE|-",
      "print all records, some of them, or one piece",
-     "pieces range header no-header select redact delimiter quiet",
      {"cat -r 1-10 orders.csv                 the header and ten records",
       "cat -n 2/8 orders.csv                  the second of eight pieces",
       "cat --select order,mail orders.csv     two columns", "cat --redact 'mail: mask' orders.csv"}},
     {"offsets HOW [options] FILE|-",
      "print piece, start, length, first record, records",
-     "pieces records max-bytes every together format header no-header delimiter quiet",
      {"offsets -n 8 orders.csv                one line per piece", "offsets -n 8 --format json orders.csv",
       "offsets --every 1000 orders.csv        where every 1000th record starts"}},
     {"index [options] FILE...",
      "write FILE.cleave, so that later runs need no scan",
-     "verify delimiter dialect no-header quiet",
      {"index orders.csv                       makes orders.csv.cleave",
       "index --verify orders.csv              does the index still match?"}},
     {"sample -k K [options] FILE|-",
      "print records drawn at random",
-     "draw seed header no-header select redact delimiter quiet",
      {"sample -k 100 orders.csv", "sample -k 100 --seed 7 orders.csv      the same ones each time",
       "sample -k 100 - <orders.csv"}},
     {"join [options] PIECE...",
      "put pieces back together",
-     "output force manifest header no-header quiet",
      {"join -o whole.csv orders.1.csv orders.2.csv", "join orders.*.csv                      to standard output",
       "join --manifest orders.json -o whole.csv"}},
     {"verify [options] REPORT|-",
      "compare files with a signed report on rules",
-     "key no-key input",
      {"verify --key audit=file:audit.key report.json",
       "verify --key audit=file:audit.key --input orders.csv report.json",
       "verify --no-key report.json            compares the files only"}},
     {"scan [options] FILE|-",
      "summarise a range of bytes, for plan",
-     "bytes delimiter terminator dialect input-size input-version threads quiet",
      {"scan -d , --terminator lf --bytes 0-500000 orders.csv >1.json",
       "scan -d , --terminator lf --bytes 500000- orders.csv >2.json"}},
     {"plan HOW [options] [FILE|-]...",
      "turn range summaries into a plan",
-     "pieces records balance header no-header quiet",
      {"plan -n 8 1.json 2.json >plan.json", "plan -l 1000 1.json 2.json >plan.json"}},
     {"key new|rotate|list|check FILE",
      "make a key for tokens, or look at one",
-     "",
      {"key new shop.key                       fails if the file exists"}},
     {"info [options]",
      "describe this machine and its GPU",
-     "device calibrate",
      {"info", "info --calibrate                       measure the GPU"}},
 }};
 
@@ -140,7 +126,7 @@ std::string option_help(const OptionRow& row) {
     static constexpr std::string_view kPlaceholder = "{choices}";
     std::string text = row.help;
     if (const std::size_t at = text.find(kPlaceholder); at != std::string::npos)
-        text.replace(at, kPlaceholder.size(), with_commas(row.choices));
+        text.replace(at, kPlaceholder.size(), with_commas(row.more.choices()));
     return text;
 }
 
@@ -165,10 +151,8 @@ std::string general_help() {
 std::string short_help(Verb verb) {
     const VerbRow& row = row_of(verb);
     std::string text = usage(row);
-    for (const std::string& name : separate(row.common)) {
-        for (const OptionRow& option : option_table()) {
-            if ((option.verbs & bit(verb)) != 0 && name == option.name) text += option_lines(option);
-        }
+    for (const OptionRow& option : option_table()) {
+        if ((option.verbs & option.more.common & bit(verb)) != 0) text += option_lines(option);
     }
     text += "Examples:\n";
     for (const char* example : row.examples) {

@@ -43,7 +43,7 @@ std::string manual_page(std::string_view name) {
         const std::string file = formatted("cleave-{}.{}", name, section);
         paths.push_back(formatted("{}/../share/man/man{}/{}", program, section, file));
         paths.push_back(paths.back() + ".gz");
-        paths.push_back(formatted("{}/../../man/{}", program, file));
+        paths.push_back(formatted("{}/man/{}", program, file));
     }
     const std::string found = first_existing(paths);
     return found.empty() ? formatted("cleave-{}", name) : std::filesystem::path(found).lexically_normal().string();

@@ -1,4 +1,4 @@
-// The options of all verbs, one row each. The parser, the help and the completions read this table.
+// What is known about options and verbs; the list of options is options.def.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,28 @@
 
 namespace cleave::cli {
 
+struct OptionMore {
+    std::string (*choices)() = nullptr;  // the possible values, separated by blanks, or `paths`, if they can be listed
+    unsigned common = 0;                 // bits of the verbs whose short help has it, or kAllVerbs
+    bool repeats = false;                // a second value is added to the first
+    std::string_view feature = {};       // the feature that it belongs to
+};
+
 struct OptionRow {
+    const char* group;      // its heading in the help
     std::string_view name;  // long name
     char letter;            // short name, or 0
     const char* value;      // the placeholder for its value, or nullptr for a switch
-    const char* help;       // {choices} stands for the choices, separated by commas
     unsigned verbs;         // bits of the verbs that take it, or kGeneral
-    const char* group;      // its heading in the help
+    const char* help;       // {choices} stands for the choices, separated by commas
+    OptionMore more = {};
 
-    // The possible values: names separated by blanks, kPath, or empty if they cannot be listed.
-    std::string choices = {};
+    bool takes_path() const;
+    bool has_choices() const { return more.choices != nullptr && !takes_path(); }
 };
+inline std::string paths() { return {}; }
+inline bool OptionRow::takes_path() const { return more.choices == paths; }
+
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kCount = bit(Verb::kCount);
@@ -37,11 +48,9 @@ constexpr unsigned kPlan = bit(Verb::kPlan);
 constexpr unsigned kInfo = bit(Verb::kInfo);
 constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
 constexpr unsigned kGeneral = 1U << kVerbCount;  // an option for use without a verb
-constexpr const char* kPath = "/";
 
-// The rows, in the order in which the help lists them. An option whose meaning differs by verb has several rows for
-// disjoint sets of verbs; they share the letter, the choices and whether there is a value.
-const std::vector<OptionRow>& option_table();
+// The options of this build, see options.def.
+std::span<const OptionRow> option_table();
 
 // A spelling from an earlier version. It will always work, but is not documented.
 struct OldOption {
@@ -67,9 +76,6 @@ void refuse_left_out(const std::vector<std::string>& words);
 
 // Whether the verb has an option, current or old, with this spelling.
 bool has_option(Verb verb, std::string_view option);
-
-// The names separated by blanks, as in OptionRow::choices.
-std::string joined(const std::vector<std::string_view>& names);
 
 const char* verb_name(Verb verb);
 // The names of the verbs whose bit is set, separated by blanks.

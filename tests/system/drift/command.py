@@ -1,12 +1,20 @@
 """What the command says about itself: verbs, options and choices, read from its help and its messages."""
+import collections
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "man"), str(ROOT / "tests/tools")]
-from make_pages import options_of  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests/tools"))
+Option = collections.namedtuple("Option", "letter name value help")     # "" if there is none
+
+
+def options_of(text):
+    """The options in the help of a verb, in order."""
+    text = re.sub(r"\n {28,}(?=\S)", " ", text)      # continuation lines
+    return [Option(*row) for row in re.findall(r"^  (?:-(\S), |    )--([a-z][a-z0-9-]*)(?: ([A-Z][^a-z\s]*))? +(.*)", text,
+                                               re.M)]
 
 
 class Command:

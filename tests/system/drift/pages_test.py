@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
 """Compares the command's help and messages with the manual pages, README.md and the guide.
 
-  pages_test.py --cleave PATH [--man FOLDER]
+  pages_test.py --cleave PATH
 
-man/make_pages.py knows which page describes an option in full.
+The pages are those in the folder man beside the command. That each option of each verb is on the verb's page follows
+from how cmake/manual_page.cmake makes it.
 """
 import argparse
 import collections
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 from command import ROOT, Command
-from make_pages import home, page_of, without_lists
 
 # Pages that list the values of some options in place of the option's entry.
 LISTS = {"format": "cleave-formats(5)", "reflink": "cleave-split(1)", "terminator": "cleave-dialects(7)",
          "quoting": "cleave-dialects(7)"}
-WORDS = {"index", "key", "plan", "sample"}   # verbs that the help may also use as ordinary words
 GUIDE = [ROOT / "README.md", *sorted((ROOT / "doc/guide").glob("*.md"))]
 
 
@@ -53,27 +51,33 @@ def tagged(text):
 
 
 def entries(text):
-    """name -> [(letter, value word, body)] from the paragraphs that describe an option."""
+    """name -> the bodies of the paragraphs that describe an option."""
     found = collections.defaultdict(list)
     for tag, body in tagged(text):
-        row = re.fullmatch(r"(?:-(\S), )?--([a-z][a-z0-9-]*)(?: (\S+))?", tag)
+        row = re.match(r"(?:-\S, )?--([a-z][a-z0-9-]*)", tag)
         if row:
-            found[row[2]].append((row[1] or "", row[3] or "", body))
+            found[row[1]].append(body)
     return found
 
 
-def described_at(verb, option):
-    return home(verb, option) if verb else "cleave(1)"
+def page_of(verb):
+    return "cleave-%s(1)" % verb
 
 
 class Manual:
-    """The texts of the pages by name, such as cleave-split(1), and the options that each describes."""
+    """The texts of the pages by name, such as cleave-split(1), and the options that each describes in full."""
 
     def __init__(self, folder):
-        self.folder = folder
         self.texts = {"%s(%s)" % (path.stem, path.suffix[1:]): path.read_text(encoding="utf-8")
-                      for path in sorted(Path(folder).glob("cleave*.[1-8]"))}
-        self.described = {name: entries(without_lists(text)) for name, text in self.texts.items()}
+                      for path in sorted(folder.glob("cleave*.[1-8]"))}
+        lists = re.compile(r"^For details see\n.*?^\.PD\n", re.M | re.S)
+        self.described = {name: entries(lists.sub("", text)) for name, text in self.texts.items()}
+
+    def entry(self, verb, option):
+        """(page, text) of the paragraphs that describe an option of the verb."""
+        for page in [page_of(verb), "cleave(1)", "cleave-dialects(7)", "cleave-redaction(7)"]:
+            if option in self.described.get(page, {}):
+                return page, "".join(self.described[page][option])
 
 
 def pages(command, manual):
@@ -88,33 +92,12 @@ def pages(command, manual):
 
 
 def options(command, manual):
-    """Each option of each verb is described once, on its home, as the help has it; make_pages.py lists it elsewhere.
-    No page describes an option that no verb has there."""
-    homes = collections.defaultdict(set)
-    for verb, known in command.options.items():
-        for name, option in known.items():
-            place = described_at(verb, option)
-            homes[place].add(name)
-            found = manual.described.get(place, {}).get(name, [])
-            if len(found) != 1:
-                yield "%s: --%s of %r is described %d times" % (place, name, verb, len(found))
-            for letter, value, _ in found:   # the page may say more, such as N|K/N
-                if option.letter != letter or option.value not in (value, *value.split("|")):
-                    yield "%s: --%s: %s in the help of %r, %s here" % (place, name, (option.letter, option.value), verb,
-                                                                      (letter, value))
-            if verb and "--%s" % name not in plain(manual.texts.get(page_of(verb), "")):
-                yield "%s: --%s is not listed" % (page_of(verb), name)
-    for page, described in manual.described.items():
-        for name in sorted(set(described) - homes[page]):
-            yield "%s: --%s is described, and no verb needs that" % (page, name)
-
-
-def lists(command, manual):
-    """The lists of options are as make_pages.py generates them."""
-    done = subprocess.run([sys.executable, ROOT / "man/make_pages.py", "--cleave", command.path, "--check",
-                           manual.folder], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        yield "make_pages.py would change the pages:\n%s%s" % (done.stdout, done.stderr)
+    """options.def has a PAGE only for options that exist."""
+    text = (ROOT / "src/cli/options.def").read_text(encoding="utf-8")
+    known = {name for options in command.options.values() for name in options}
+    for name, page in re.findall(r'^PAGE\("([^"]*)", (\w+),', text, re.M):
+        if name not in command.options.get(page, known):
+            yield "options.def: PAGE(%s, %s), which has no such option" % (name, page)
 
 
 def mentions(command, manual):
@@ -131,28 +114,14 @@ def mentions(command, manual):
             yield "%s: it speaks of --%s, which no verb has" % (page, name)
 
 
-def helps(command, manual):
-    """What a verb's help says about an option names no other verb, and no option that the verb lacks."""
-    for verb in command.verbs:
-        known = command.options[verb]
-        spellings = {"--" + name for name in known} | {"-" + option.letter for option in known.values()}
-        for name, option in known.items():
-            words = set(re.findall(r"(?<![\w-])[\w-]+", option.help))
-            others = words & (set(command.verbs) - {verb} - WORDS)
-            others |= {word for word in words if re.match(r"--?[A-Za-z]", word)} - spellings
-            if others:
-                yield "--%s: the help of %s speaks of %s" % (name, verb, ", ".join(sorted(others)))
-
-
 def choices(command, manual):
     """The manual pages name each value that the parser takes, and the guide each preset."""
     seen = 0
     for verb, known in command.options.items():
         for name, option in known.items():
-            place = described_at(verb, option)
+            place, entry = manual.entry(verb, name)
             taken = option.value and command.choices(verb, name) or []
             seen += len(taken)
-            entry = "".join(body for _, _, body in manual.described.get(place, {}).get(name, []))
             tags = {tag for tag, _ in tagged(manual.texts.get(LISTS.get(name), ""))}
             for value in taken:
                 bold = r"(?:\\fB|^\.B[RI]? (?:.* )?\"?|^)%s(?![\w-])" % re.escape(value.replace("-", r"\-"))
@@ -196,10 +165,9 @@ def statuses(command, manual):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cleave", required=True, type=os.path.abspath)
-    parser.add_argument("--man", default=str(ROOT / "man"), metavar="FOLDER", help="of the pages")
     arguments = parser.parse_args()
-    command, manual = Command(arguments.cleave), Manual(arguments.man)
-    checks = (pages, options, lists, mentions, helps, choices, verbs, statuses)
+    command, manual = Command(arguments.cleave), Manual(Path(arguments.cleave).parent / "man")
+    checks = (pages, options, mentions, choices, verbs, statuses)
     faults = [fault for check in checks for fault in check(command, manual)]
     print("%d pages, %d verbs" % (len(manual.texts), len(command.verbs)))
     sys.exit("\n".join(faults) or 0)
