@@ -47,7 +47,7 @@ std::string bash_values() {
     std::string cases;
     std::set<std::string_view> seen;  // all rows of an option have the same choices
     for (const OptionRow& row : option_table()) {
-        if (row.value == nullptr || !seen.insert(row.name).second) continue;
+        if (row.is_switch() || !seen.insert(row.name).second) continue;
         const std::string pattern = spellings(row, " | ");
         if (row.has_choices()) {
             cases += formatted("    {}) words='{}' ;;\n", pattern, row.more.choices());
@@ -119,14 +119,14 @@ complete -o default -F _cleave cleave
 // An argument of zsh's _arguments.
 std::string zsh_spec(const OptionRow& row) {
     std::string after = formatted("[{}]", escaped(option_help(row), R"(\[]:)"));
-    if (row.value != nullptr) {
+    if (!row.is_switch()) {
         const std::string choices = row.has_choices() ? formatted("({})", row.more.choices()) : " ";
         after += formatted(":{}:{}", row.value, row.takes_path() ? "_files" : choices);
     }
-    const char* joined = row.value == nullptr ? "" : "=";
+    const char* joined = row.is_switch() ? "" : "=";
     if (row.letter == 0) return quoted(formatted("--{}{}{}", row.name, joined, after));
-    return formatted("'(-{0} --{1})'{{-{0}{2},--{1}{3}}}{4}", row.letter, row.name, row.value == nullptr ? "" : "+",
-                     joined, quoted(after));
+    return formatted("'(-{0} --{1})'{{-{0}{2},--{1}{3}}}{4}", row.letter, row.name, row.is_switch() ? "" : "+", joined,
+                     quoted(after));
 }
 
 std::string zsh_arguments(const char* pattern, unsigned bits, const char* words = "") {
@@ -190,7 +190,7 @@ std::string fish_option(const OptionRow& row, const std::string& general) {
     std::string text = formatted("-n '__cleave_verb_is {}'", where);
     if (row.letter != 0) text += formatted(" -s {}", row.letter);
     text += formatted(" -l {}", row.name);
-    if (row.value != nullptr) text += row.takes_path() ? " -r -F" : " -x";
+    if (!row.is_switch()) text += row.takes_path() ? " -r -F" : " -x";
     if (row.has_choices()) text += formatted(" -a '{}'", row.more.choices());
     return text + formatted(" -d '{}'", escaped(option_help(row), R"(\')"));
 }
@@ -199,7 +199,7 @@ std::string fish_script() {
     // Options for use without a verb that are still waiting for their value.
     std::string general = "\"\"";
     for (const OptionRow& row : option_table()) {
-        if (row.verbs == kGeneral && row.value != nullptr) general += formatted(" --{}", row.name);
+        if (row.verbs == kGeneral && !row.is_switch()) general += formatted(" --{}", row.name);
     }
     std::string text = R"(# Completions of cleave for fish, made by: cleave --completion fish
 

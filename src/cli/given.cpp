@@ -28,7 +28,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSameThin
 std::vector<std::string> names_of(const OldOption& old, Verb verb) {
     std::vector<std::string> names;
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bit(verb)) != 0 && std::ranges::find(old.names, row.name) != std::end(old.names))
+        if ((row.verbs & bit(verb)) != 0 &&
+            std::ranges::find(old.names, std::string_view(row.name)) != std::end(old.names))
             names.emplace_back(row.name);
     }
     return names;
@@ -77,7 +78,7 @@ bool may_be_given(const Row& row, const std::vector<std::string>& words) {
 bool has_value(const OldOption& old) {
     const auto& rows = option_table();
     const std::string_view name = old.names[0];
-    return std::ranges::find_if(rows, [&](const OptionRow& row) { return row.name == name; })->value != nullptr;
+    return !std::ranges::find_if(rows, [&](const OptionRow& row) { return row.name == name; })->is_switch();
 }
 
 // The options of the verb that the words may contain. Describing all options would cost a fifth more instructions on
@@ -94,7 +95,7 @@ po::options_description describe(Verb verb, const std::vector<std::string>& word
         }
     };
     for (const OptionRow& row : option_table()) {
-        if (is_wanted(row)) add(row, row.value != nullptr);
+        if (is_wanted(row)) add(row, !row.is_switch());
     }
     for (const OldOption& old : old_options()) {
         if (is_wanted(old)) add(old, has_value(old));

@@ -86,7 +86,7 @@ const VerbRow& row_of(Verb verb) { return kVerbRows.at(static_cast<std::size_t>(
 std::string option_spelling(const OptionRow& row) {
     std::string text = row.letter == 0 ? "    " : formatted("-{}, ", row.letter);
     text += formatted("--{}", row.name);
-    if (row.value != nullptr) text += formatted(" {}", row.value);
+    if (!row.is_switch()) text += formatted(" {}", row.value);
     return text;
 }
 

@@ -344,9 +344,9 @@ int print_help(const std::string& option, const std::vector<std::string>& words)
     if (words.size() > 1) throw UsageError(formatted("{} takes one command", option));
     if (words.empty()) return print(general_help());
     const bool is_topic = option == "help" && std::ranges::count(topics(), words[0]) > 0;
-    const std::optional<Verb> verb = is_topic ? std::nullopt : std::optional(verb_of(words[0]));
+    const Verb verb = is_topic ? Verb::kCount : verb_of(words[0]);  // unused for a topic
     if (option == "help") {
-        const std::string name(is_topic ? words[0] : verb_name(*verb));
+        const std::string name(is_topic ? words[0] : verb_name(verb));
         const PageShown shown = show_manual_page(name);
         if (shown == PageShown::kYes) return kDone;
         const std::string page = manual_page(name);
@@ -355,7 +355,7 @@ int print_help(const std::string& option, const std::vector<std::string>& words)
         if (is_topic) throw std::runtime_error(why);
         print_message(why + "; these are the options");
     }
-    return print(help_of(*verb, option == "-h" ? HelpLevel::kShort : HelpLevel::kLong));
+    return print(help_of(verb, option == "-h" ? HelpLevel::kShort : HelpLevel::kLong));
 }
 
 // Prints the help on standard error, because the user did not ask for it.

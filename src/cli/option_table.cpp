@@ -60,7 +60,7 @@ constexpr unsigned kBuiltVerbs = [] {
 }();
 
 constexpr bool is_built(const OptionRow& row) {
-    return (row.verbs & kBuiltVerbs) != 0 && (row.more.feature.empty() || has_feature(row.more.feature));
+    return (row.verbs & kBuiltVerbs) != 0 && (*row.more.feature == 0 || has_feature(row.more.feature));
 }
 
 // The rows of this build.
@@ -92,8 +92,8 @@ void refuse_left_out(const std::vector<std::string>& words) {
         const std::span<const OldOption> olds = old_options();
         const auto old = std::ranges::find_if(olds, is_it);
         for (const OptionRow& row : kAllRows) {
-            const bool is_meant = is_it(row) || (old != olds.end() && row.name == old->names[0]);
-            if (is_meant && !row.more.feature.empty() && !has_feature(row.more.feature))
+            const bool is_meant = is_it(row) || (old != olds.end() && std::string_view(row.name) == old->names[0]);
+            if (is_meant && *row.more.feature != 0 && !has_feature(row.more.feature))
                 refuse_without(row.more.feature, option);
         }
     }

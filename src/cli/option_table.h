@@ -11,22 +11,24 @@
 
 namespace cleave::cli {
 
+// Characters rather than pointers, which would be relocated in every run.
 struct OptionMore {
     std::string (*choices)() = nullptr;  // the possible values, separated by blanks, or `paths`, if they can be listed
     unsigned common = 0;                 // bits of the verbs whose short help has it, or kAllVerbs
     bool repeats = false;                // a second value is added to the first
-    std::string_view feature = {};       // the feature that it belongs to
+    char feature[11] = {};               // that it belongs to
 };
 
 struct OptionRow {
-    const char* group;      // its heading in the help
-    std::string_view name;  // long name
-    char letter;            // short name, or 0
-    const char* value;      // the placeholder for its value, or nullptr for a switch
-    unsigned verbs;         // bits of the verbs that take it, or kGeneral
-    const char* help;       // {choices} stands for the choices, separated by commas
+    char group[16];  // its heading in the help
+    char name[20];   // long name
+    char letter;     // short name, or 0
+    char value[21];  // the placeholder for its value, or empty for a switch
+    unsigned verbs;  // bits of the verbs that take it, or kGeneral
+    char help[76];   // {choices} stands for the choices, separated by commas
     OptionMore more = {};
 
+    bool is_switch() const { return *value == '\0'; }
     bool takes_path() const;
     bool has_choices() const { return more.choices != nullptr && !takes_path(); }
 };
