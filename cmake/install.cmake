@@ -31,18 +31,8 @@ function(add_completion shell folder name)
     set(made ${made} ${script} PARENT_SCOPE)
 endfunction()
 if(CLEAVE_BUILD_COMMAND)
-    file(GLOB manual_pages RELATIVE ${PROJECT_SOURCE_DIR}/man CONFIGURE_DEPENDS man/cleave*.[1-9])
-    set(page_script ${PROJECT_SOURCE_DIR}/cmake/manual_page.cmake)
-    set(page_options ${PROJECT_SOURCE_DIR}/src/cli/options.def)
-    list(TRANSFORM manual_pages PREPEND ${PROJECT_BINARY_DIR}/man/ OUTPUT_VARIABLE made_pages)
-    add_custom_target(manual_pages ALL DEPENDS ${made_pages})
     foreach(page IN LISTS manual_pages)
-        set(made_page ${PROJECT_BINARY_DIR}/man/${page})
-        add_custom_command(OUTPUT ${made_page}
-                           COMMAND ${CMAKE_COMMAND} -D cleave=$<TARGET_FILE:cleave> -D options=${page_options}
-                                   -D source=${PROJECT_SOURCE_DIR}/man/${page} -D target=${made_page} -P ${page_script}
-                           DEPENDS cleave man/${page} ${page_options} ${page_script} VERBATIM)
-        add_compressed(${made_page} ${page})
+        add_compressed(${PROJECT_BINARY_DIR}/man/${page} ${page})
         string(REGEX MATCH "[1-9]$" manual_section ${page})
         install(FILES ${PROJECT_BINARY_DIR}/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${manual_section}
                 COMPONENT cleave)

@@ -3,7 +3,8 @@
 #   .\" options              all options of the verb, or all that have a PAGE here
 #   .\" options: GROUP       those of a group of the help
 #
-#   cmake -D cleave=COMMAND -D source=FILE -D options=src/cli/options.def -D target=FILE -P manual_page.cmake
+#   cmake -D cleave=COMMAND -D emulator=[COMMAND] -D options=src/cli/options.def -D source=FILE -D target=FILE
+#         -P manual_page.cmake
 #
 # Which options a verb has, and in which order, is what its --help says; what a page says about them is in options.def. A
 # verb that was left out of the build says so in place of its options.
@@ -58,7 +59,7 @@ endfunction()
 # Sets `result` to what the page of a verb says about its options, group by group: first those that it describes, then,
 # by page, those that another one describes.
 function(get_verb_options result verb)
-    execute_process(COMMAND "${cleave}" ${verb} --help OUTPUT_VARIABLE help
+    execute_process(COMMAND ${emulator} "${cleave}" ${verb} --help OUTPUT_VARIABLE help
                     ERROR_VARIABLE refusal RESULT_VARIABLE status)
     if(refusal MATCHES "built without the feature")
         set(${result} "${refusal}" PARENT_SCOPE)
