@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <string_view>
 
 #include "base/crc32c.h"
 #include "cleave/foreign.h"
-#include "cleave/names.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -27,8 +27,9 @@
 #include "core/reader/copy.h"
 #include "core/reader/fd.h"
 #include "core/reader/store_url.h"
+#include "core/reader/temporary_file.h"
 #include "core/scan/walker.h"
-#include "core/writer/piece_store.h"
+#include "core/writer/lone_file.h"
 #include "core/writer/stream_path.h"
 #include "engine/plan_json.h"
 
@@ -38,53 +39,43 @@ namespace {
 // Standard output, a stream, or a file that appears only once it is complete.
 class JoinedOutput {
 public:
-    // Throws what PieceStore throws, and OutputError if the file is one of the pieces.
+    // Throws what LoneFile throws, and OutputError if the file is one of the pieces.
     JoinedOutput(const Arguments& arguments, const Input& first, const std::vector<ListedPiece>& pieces)
-        : path_(arguments.output.names), cancellation_(first.cancellation()) {
+        : path_(arguments.output.names) {
         if (path_.empty()) return;
-        if (leads_to_stream(path_)) {
-            stream_ = open_stream(path_, cancellation_);
-            return;
-        }
-        require_other_file(pieces);
-        options_.replace = arguments.output.replace;
-        std::string text;
-        for (const char c : path_) text.append(c == '{' || c == '}' ? 2 : 1, c);
-        namer_.emplace(text, first.path(), 1, 1);
-        store_.emplace(first, *namer_, options_, false);
-        store_->begin();
-        store_->check(path_);
-        file_.emplace(store_->create(path_));
+        if (!leads_to_stream(path_)) require_other_file(pieces);
+        file_.emplace(path_, first, arguments.output.replace);
+        file_->descriptor();
     }
 
-    int descriptor() const {
-        if (file_) return file_->descriptor();
-        return stream_.is_open() ? stream_.get() : STDOUT_FILENO;
-    }
+    int descriptor() { return file_ ? file_->descriptor() : STDOUT_FILENO; }
+
     // Call before writing any bytes of a further piece. Ensures that only users who can read every piece may read the
     // file.
     void narrow(const Input& piece) {
-        if (!file_) return;
-        const mode_t mode = stat_of(file_->descriptor(), path_).st_mode & kAllBits;
+        if (!file_ || file_->is_stream()) return;
+        const mode_t mode = stat_of(descriptor(), path_).st_mode & kAllBits;
         const mode_t wanted = mode & piece.identity().permissions;
-        if (wanted != mode && ::fchmod(file_->descriptor(), wanted) != 0) throw_errno(path_);
+        if (wanted != mode && ::fchmod(descriptor(), wanted) != 0) throw_errno(path_);
     }
 
     std::string name() const { return path_.empty() ? "write error" : path_; }
 
     void commit() {
-        if (stream_.is_open()) stream_.close(path_);
-        if (!store_) return;
-        store_->publish(Piece{}, std::move(*file_), false);
-        store_->seal("", "");
-        store_->commit();
+        if (!file_) return;
+        file_->publish();
+        file_->commit();
     }
 
 private:
     static constexpr mode_t kAllBits = S_IRWXU | S_IRWXG | S_IRWXO;
 
     void require_other_file(const std::vector<ListedPiece>& pieces) const {
+        const std::string folder(folder_of(path_));
         struct stat there;
+        if (!folder.empty() && ::stat(folder.c_str(), &there) != 0 && errno == ENOENT)
+            throw UsageError(
+                formatted("the output directory '{}' does not exist", folder.substr(0, folder.size() - 1)));
         if (::stat(path_.c_str(), &there) != 0) return;
         for (const ListedPiece& piece : pieces) {
             struct stat status;
@@ -96,12 +87,7 @@ private:
     }
 
     std::string path_;
-    const Cancellation* cancellation_;
-    Fd stream_;
-    OutputOptions options_;
-    std::optional<PieceNamer> namer_;
-    std::optional<PieceStore> store_;
-    std::optional<TemporaryFile> file_;
+    std::optional<LoneFile> file_;
 };
 
 // Reads the bytes of a piece that have not been written yet.

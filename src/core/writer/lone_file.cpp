@@ -1,49 +1,83 @@
 #include "core/writer/lone_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <span>
 #include <system_error>
+#include <utility>
 
+#include "base/text_bytes.h"
 #include "cleave/error.h"
+#include "cleave/output.h"
 #include "core/writer/stream_path.h"
 
 namespace cleave {
 
-LoneFile::LoneFile(const std::string& path, const Input& input)
-    : path_(path), permissions_(input.identity().permissions), cancellation_(input.cancellation()) {
+std::optional<struct stat> find_replaceable(const Directory& directory, const std::string& name, const Input& input) {
+    const std::string path = directory.path_of(name);
+    struct stat status;
+    if (::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return std::nullopt;
+        throw_errno(path);
+    }
+    // The name may be the input's, directly or through a link.
+    struct stat target;
+    const bool has_target = ::fstatat(directory.descriptor(), name.c_str(), &target, 0) == 0;
+    if (has_target && identity_of(target).is_same_file(input.identity())) {
+        throw OutputError(path, "would overwrite the input");
+    }
+    // A link itself is replaced, not its target. Links to devices and open descriptors, such as /dev/stdout, belong to
+    // the system.
+    const bool is_file = !has_target || S_ISREG(target.st_mode) || S_ISDIR(target.st_mode);
+    if (S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_file && !leads_to_stream(path))) return status;
+    throw OutputError(path, "exists and is not a regular file");
+}
+
+LoneFile::LoneFile(const std::string& path, const Input& input, bool replace, mode_t most)
+    : path_(path), input_(input), replaces_(replace), permissions_(input.identity().permissions & most) {
     if (leads_to_stream(path)) {
-        stream_ = open_stream(path, cancellation_);
+        stream_ = open_stream(path, input.cancellation());
         return;
     }
     const std::string folder(folder_of(path));
     name_ = path.substr(folder.size());
+    require_unreserved(name_);
     directory_.emplace(folder);
-    struct stat status;
-    if (::fstatat(directory_->descriptor(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (find_replaceable(*directory_, name_, input) && !replace) {
         throw SystemError(EEXIST, std::generic_category(), path);
     }
-    if (errno != ENOENT) throw_errno(path);
+}
+
+int LoneFile::descriptor() {
+    if (is_stream()) return stream_.get();
+    if (!file_) {
+        marker_ = RunMarker::begin(*directory_, name_);
+        if (!marker_) throw OutputError(path_, "another run is writing it");
+        file_.emplace(marker_->create(*directory_, name_, permissions_));
+    }
+    return file_->descriptor();
+}
+
+void LoneFile::publish() {
+    if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
+    if (is_stream()) return stream_.close(path_);
+    descriptor();
+    if (replaces_ && find_replaceable(*directory_, name_, input_)) {
+        published_.emplace(marker_->exchange(std::move(*file_)));
+        marker_->note_success();
+    } else {
+        published_.emplace(file_->publish());
+    }
 }
 
 void LoneFile::publish(const std::string& text) {
-    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    if (!directory_) {
-        write_all(stream_.get(), bytes, path_, cancellation_);
-        stream_.close(path_);
-        return;
-    }
-    TemporaryFile file =
-        TemporaryFile::hidden(*directory_, name_, ".cleave-report-" + std::to_string(::getpid()), permissions_);
-    write_all(file.descriptor(), bytes, path_, cancellation_);
-    published_.emplace(file.publish());
+    write_all(descriptor(), bytes_of(text), path_, input_.cancellation());
+    publish();
 }
 
 void LoneFile::commit() noexcept {
     if (published_) published_->keep();
+    marker_.reset();
 }
 
 }  // namespace cleave

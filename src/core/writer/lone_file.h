@@ -1,44 +1,64 @@
-// A file that a run writes in addition to its data, and that appears only if the run succeeds: a report when there are
-// no piece files.
+// One file that is published on its own, or a stream: what join puts together, an index, or a report where there are no
+// piece files. It appears under its name once it is complete, and only if the run succeeds. PieceStore does the same
+// for the many files of a run; both have a RunMarker, which creates the file and cleans up after a kill.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cleave/input.h"
 #include "core/reader/fd.h"
 #include "core/reader/temporary_file.h"
+#include "core/writer/run_marker.h"
 
 namespace cleave {
 
+// What has the name, and may be replaced by a file: a regular file or a link; nothing if the name is free. Throws
+// OutputError for anything else and for the input, and SystemError.
+std::optional<struct stat> find_replaceable(const Directory& directory, const std::string& name, const Input& input);
+
+// For use by one thread. `input` must outlive the object.
 class LoneFile {
 public:
-    // Opens the directory, or the path itself if it leads to a descriptor, a pipe or a device. The name must not be
-    // taken. Throws SystemError, and OutputError if the path leads to the input.
-    LoneFile(const std::string& path, const Input& input);
+    // Opens the directory, or the path itself if it leads to a descriptor, a pipe or a device. Unless `replace`, the
+    // name must not be taken. The file will have the permissions of the input, but at most `most`, less the umask.
+    // Throws SystemError, ArgumentError for a reserved name, and what find_replaceable() throws.
+    LoneFile(const std::string& path, const Input& input, bool replace = false, mode_t most = 0777);
     LoneFile(const LoneFile&) = delete;
     LoneFile& operator=(const LoneFile&) = delete;
-    // Removes the file, unless commit() was called. What was written to a descriptor, a pipe or a device cannot be
-    // taken back.
+    // Removes the file, unless commit() was called. What was written to a stream cannot be taken back.
     ~LoneFile() = default;
 
-    // Writes the text and gives the file its name, with the permissions of the input less the umask. Throws
-    // SystemError.
+    bool is_stream() const noexcept { return !directory_; }
+
+    // What to write to. The first call creates the file. Throws SystemError, and OutputError if another live run is
+    // writing it.
+    int descriptor();
+
+    // Gives the file its name, or closes the stream. Throws what descriptor() throws, OutputError if the name has been
+    // taken since, and Cancelled.
+    void publish();
+    // The same after writing the text.
     void publish(const std::string& text);
 
-    // Call this after publish(), when the run has succeeded: the file stays.
+    // Call this after publish(), when the run has succeeded: the file stays, and what it replaced is removed.
     void commit() noexcept;
 
 private:
-    std::string path_;
-    std::string name_;
-    const mode_t permissions_;  // of the input
-    const Cancellation* cancellation_;
+    const std::string path_;
+    const Input& input_;
+    const bool replaces_;
+    const mode_t permissions_;
+    std::string name_;  // in directory_
     Fd stream_;
     std::optional<Directory> directory_;
-    std::optional<PublishedFile> published_;  // in directory_
+    std::unique_ptr<RunMarker> marker_;
+    std::optional<TemporaryFile> file_;
+    std::optional<PublishedFile> published_;
 };
 
 }  // namespace cleave

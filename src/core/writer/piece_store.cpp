@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <strings.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
@@ -14,39 +12,13 @@
 
 #include "base/text_bytes.h"
 #include "cleave/error.h"
+#include "core/writer/lone_file.h"
 #include "core/writer/stream_path.h"
 
 namespace cleave {
 namespace {
 
-// Runs that could create the same files have the same id, whatever path leads to the directory. The id is a 64-bit
-// FNV-1a hash (Fowler, Noll, Vo; RFC 9923).
-std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
-    struct stat status;
-    if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
-    const std::string text = std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + pattern;
-    std::uint64_t hash = 0xCBF29CE484222325;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-    return hash;
-}
-
 std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
-
-// Throws ArgumentError if the name begins like the names of markers and hidden files. Ignores case, as some
-// file systems do.
-void require_unreserved(const std::string& name) {
-    constexpr std::string_view kReserved = ".cleave-";
-    if (::strncasecmp(name.c_str(), kReserved.data(), kReserved.size()) != 0) return;
-    throw ArgumentError("'" + name + "': names that begin with '.cleave-' are for the files of a run");
-}
-
-// Whether a link may be replaced. The link itself is replaced, not its target. Links to devices and open descriptors,
-// such as /dev/stdout, belong to the system.
-bool is_replaceable_link(const Directory& directory, const std::string& name) {
-    struct stat target;
-    if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) != 0) target.st_mode = S_IFREG;
-    return (S_ISREG(target.st_mode) || S_ISDIR(target.st_mode)) && !leads_to_stream(directory.path_of(name));
-}
 
 // Throws if this process may not create files in `folder`, which ends with a slash or is empty. If the folder is
 // missing, the nearest existing folder above it counts.
@@ -112,11 +84,9 @@ void PieceStore::begin() {
         make_directories(AT_FDCWD, folder_);
         open_directory();
     }
-    marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()), options_.sync);
+    marker_ = RunMarker::begin(*directory_, namer_.pattern(), options_.sync);
     if (!marker_) throw OutputError(directory_->path(), "another run is writing these pieces");
     was_killed_ = marker_->was_left();
-    has_unnamed_files_ = can_name_descriptors(*directory_, marker_->descriptor(), marker_->name());
-    clear_leftovers(*directory_, options_.sync);
     if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), *directory_, "");
 }
 
@@ -229,15 +199,13 @@ void PieceStore::check_texts(const std::string& report, const std::string& manif
     }
 }
 
-TemporaryFile PieceStore::create(const std::string& path, mode_t most) {
+TemporaryFile PieceStore::create(const std::string& path) {
     const std::string name = name_of(path);
     if (options_.make_directories) {
         const MutexLock lock(mutex_);
         make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
-    const mode_t permissions = input_.identity().permissions & most;
-    if (auto file = create_unnamed(*directory_, name, permissions)) return std::move(*file);
-    return create_hidden(name, permissions);
+    return marker_->create(*directory_, name, input_.identity().permissions);
 }
 
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
@@ -348,22 +316,10 @@ void PieceStore::make_directories(int at, const std::string& folder) {
 
 // Like check(), returns whether the name belongs to an existing file that stays if its content is correct.
 bool PieceStore::check_name(const Directory& directory, const std::string& name) const {
-    struct stat status;
-    if (::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return false;
-        throw_errno(directory.path_of(name));
-    }
-    // The name may be the input's, directly or through a link.
-    struct stat target;
-    if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) == 0 &&
-        identity_of(target).is_same_file(input_.identity())) {
-        throw OutputError(directory.path_of(name), "would overwrite the input");
-    }
+    const auto taken = find_replaceable(directory, name, input_);
+    if (!taken) return false;
     const bool may_stay = options_.resume || (was_killed_ && !options_.replace);
-    if (may_stay && S_ISREG(status.st_mode)) return true;
-    const bool is_replaceable =
-        S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_replaceable_link(directory, name));
-    if (!is_replaceable) throw OutputError(directory.path_of(name), "exists and is not a regular file");
+    if (may_stay && S_ISREG(taken->st_mode)) return true;
     if (!options_.replace) throw SystemError(EEXIST, std::generic_category(), directory.path_of(name));
     return false;
 }
@@ -385,38 +341,16 @@ bool PieceStore::judge_present(const std::optional<FileIdentity>& present, const
     throw OtherPieceError(path, present ? std::string("exists, but ") + doubt : "exists and differs from " + what);
 }
 
-std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name,
-                                                        mode_t permissions) const {
-    if (!has_unnamed_files_) return std::nullopt;
-    return TemporaryFile::unnamed(directory, name, permissions);
-}
-
-TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissions) {
-    const MutexLock lock(mutex_);
-    std::string hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
-    marker_->note(hidden_name, name);
-    return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);
-}
-
 // Publishes under options.replace, where two paths may lead to the same file. Never replaces a file that this run has
 // published.
 void PieceStore::replace(TemporaryFile file) {
     const FileIdentity identity = file.identity();
-    const std::string& name = file.name();
-    struct stat taken;
     own_files_.emplace(identity.device, identity.inode);
-    if (::fstatat(file.directory().descriptor(), name.c_str(), &taken, AT_SYMLINK_NOFOLLOW) != 0) {
-        published_.push_back(file.publish());
-        return;
-    }
-    check_name(file.directory(), name);
-    if (own_files_.contains({taken.st_dev, taken.st_ino})) {
+    const auto taken = find_replaceable(file.directory(), file.name(), input_);
+    if (taken && own_files_.contains({taken->st_dev, taken->st_ino})) {
         throw OutputError(file.path(), "is already a piece of this run");
     }
-    std::string hidden_name = file.hidden_name();
-    if (hidden_name.empty()) hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
-    if (&file.directory() == &*directory_) marker_->note(hidden_name, name, identity.inode);
-    published_.push_back(file.publish_instead(std::move(hidden_name)));
+    published_.push_back(taken ? marker_->exchange(std::move(file)) : file.publish());
 }
 
 // Keeps a descriptor of the folder, through which sync() reaches the file's device.
@@ -436,7 +370,7 @@ void PieceStore::write(const SideFile& side, int descriptor, const std::string& 
 
 // Writes the text to a file that does not have its name yet. Returns nothing if the existing file has this content.
 std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::string& text) {
-    TemporaryFile file = create(side);
+    TemporaryFile file = marker_->create(*side.directory, side.name, input_.identity().permissions);
     write(side, file.descriptor(), text);
     if (side.is_present) {
         const auto present = file.present(input_.cancellation());
@@ -444,15 +378,6 @@ std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::s
     }
     if (options_.sync) file.sync();
     return file;
-}
-
-// The marker can list a hidden file only if it is in the marker's own directory.
-TemporaryFile PieceStore::create(const SideFile& side) {
-    const mode_t permissions = input_.identity().permissions;
-    if (auto file = create_unnamed(*side.directory, side.name, permissions)) return std::move(*file);
-    if (side.directory == &*directory_) return create_hidden(side.name, permissions);
-    const MutexLock lock(mutex_);
-    return TemporaryFile::hidden(*side.directory, side.name, marker_->next_hidden_name(), permissions);
 }
 
 }  // namespace cleave

@@ -95,9 +95,8 @@ public:
     void check_texts(const std::string& report, const std::string& manifest) const;
 
     // Creates a file that will get this path; check() must have been called for it. Creates the directory if needed.
-    // The file's mode is FileIdentity::permissions of the input, but at most `most`, less the umask. Throws
-    // SystemError.
-    TemporaryFile create(const std::string& path, mode_t most = 0777);
+    // The file's mode is FileIdentity::permissions of the input, less the umask. Throws SystemError.
+    TemporaryFile create(const std::string& path);
 
     // Gives the file its name. If `is_present` (check() returned true) and the existing file is the piece already, that
     // file stays instead. Throws what holds() throws, and OutputError if the existing file is a piece of this run.
@@ -126,9 +125,6 @@ private:
     bool check_name(const Directory& directory, const std::string& name) const;
     bool judge_present(const std::optional<FileIdentity>& present, const std::string& path,
                        const std::string& what) const;
-    std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name,
-                                                mode_t permissions) const;
-    TemporaryFile create_hidden(const std::string& name, mode_t permissions) CLEAVE_EXCLUDES(mutex_);
     void note_kept(const FileIdentity& file, const std::string& name) CLEAVE_REQUIRES(mutex_);
     void replace(TemporaryFile file) CLEAVE_REQUIRES(mutex_);
     void note_device(const FileIdentity& file, const Directory& directory, const std::string& folder)
@@ -151,7 +147,6 @@ private:
     static bool is_report(const SideFile& side) { return std::string_view(side.what) == "report"; }
     void write(const SideFile& side, int descriptor, const std::string& text) const;
     std::optional<TemporaryFile> make(const SideFile& side, const std::string& text) CLEAVE_EXCLUDES(mutex_);
-    TemporaryFile create(const SideFile& side) CLEAVE_EXCLUDES(mutex_);
 
     const Input& input_;
     const PieceNamer& namer_;
@@ -161,11 +156,8 @@ private:
     std::optional<Directory> directory_;                     // nothing until it exists
     std::optional<std::unordered_set<std::string>> listed_;  // the names in directory_, set by expect_checks()
     std::deque<SideFile> side_files_;                        // in the order of publishing
-    std::unique_ptr<RunMarker> marker_ CLEAVE_POINTEE_GUARDED_BY(mutex_);
-    bool was_killed_ = false;  // an earlier run for the same names: RunMarker::was_left()
-    // Whether this process can give an open file a name. Even then, the file system might not support files without a
-    // name.
-    bool has_unnamed_files_ = false;
+    std::unique_ptr<RunMarker> marker_;
+    bool was_killed_ = false;            // an earlier run for the same names: RunMarker::was_left()
     bool may_keep_ = true;               // under options.resume, pieces of this run may stay if it fails
     std::atomic<bool> has_kept_{false};  // existing files that are pieces were kept
 

@@ -6,12 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -39,6 +42,16 @@ constexpr int kOpening = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 
 constexpr std::string_view kPrefix = ".cleave-";
 constexpr std::size_t kIdWidth = 16;
+
+// A 64-bit FNV-1a hash (Fowler, Noll, Vo; RFC 9923) of the directory and the pattern.
+std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
+    struct stat status;
+    if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
+    const std::string text = std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + pattern;
+    std::uint64_t hash = 0xCBF29CE484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+    return hash;
+}
 
 std::string marker_name(std::uint64_t id) {
     std::array<char, kIdWidth> digits;
@@ -150,6 +163,14 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
     }
 }
 
+std::unique_ptr<RunMarker> RunMarker::begin(const Directory& directory, const std::string& pattern, bool sync) {
+    auto marker = take(directory, run_id(directory, pattern), sync);
+    if (!marker) return marker;
+    marker->has_unnamed_files_ = can_name_descriptors(directory, marker->descriptor(), marker->name_);
+    clear_leftovers(directory, sync);
+    return marker;
+}
+
 RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, bool sync)
     : directory_(&directory), name_(std::move(name)), syncs_(sync), next_number_(random_seed()) {}
 
@@ -205,9 +226,29 @@ RunMarker::~RunMarker() {
     if (!stays_) ::unlinkat(directory_->descriptor(), name_.c_str(), 0);
 }
 
-std::string RunMarker::next_hidden_name() { return name_ + "-" + std::to_string(next_number_++); }
+TemporaryFile RunMarker::create(const Directory& directory, const std::string& name, mode_t permissions) {
+    if (has_unnamed_files_) {
+        if (auto file = TemporaryFile::unnamed(directory, name, permissions)) return std::move(*file);
+    }
+    std::string hidden_name = std::string(folder_of(name)) + next_hidden_name();
+    if (&directory == directory_) note(hidden_name, name);
+    return TemporaryFile::hidden(directory, name, std::move(hidden_name), permissions);
+}
+
+PublishedFile RunMarker::exchange(TemporaryFile file) {
+    std::string hidden_name = file.hidden_name();
+    if (hidden_name.empty()) hidden_name = std::string(folder_of(file.name())) + next_hidden_name();
+    if (&file.directory() == directory_) note(hidden_name, file.name(), file.identity().inode);
+    return file.publish_instead(std::move(hidden_name));
+}
+
+std::string RunMarker::next_hidden_name() {
+    const MutexLock lock(mutex_);
+    return name_ + "-" + std::to_string(next_number_++);
+}
 
 void RunMarker::note(const std::string& hidden_name, const std::string& name, ino_t inode) {
+    const MutexLock lock(mutex_);
     std::string fields = std::to_string(inode);
     fields.append(1, '\0').append(hidden_name).append(1, '\0').append(name).append(1, '\0');
     write_all(fd_.get(), bytes_of(fields), directory_->path_of(name));
@@ -225,6 +266,11 @@ void RunMarker::note_failure() noexcept {
     // Includes the NUL. A write this small is either complete or fails.
     [[maybe_unused]] const ssize_t size = ::write(fd_.get(), kFailure.data(), kFailure.size() + 1);
     if (syncs_) ::fsync(fd_.get());
+}
+
+void require_unreserved(const std::string& name) {
+    if (::strncasecmp(name.c_str(), kPrefix.data(), kPrefix.size()) != 0) return;
+    throw ArgumentError("'" + name + "': names that begin with '.cleave-' are for the files of a run");
 }
 
 void clear_leftovers(const Directory& directory, bool sync) {

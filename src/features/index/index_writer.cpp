@@ -25,7 +25,6 @@
 
 #include "cleave/error.h"
 #include "cleave/index_file.h"
-#include "cleave/names.h"
 #include "cleave/output.h"
 #include "core/dialect/check_arguments.h"
 #include "core/reader/fd.h"
@@ -34,7 +33,7 @@
 #include "core/scan/check_arguments.h"
 #include "core/scan/first_starts.h"
 #include "core/scan/stream_starts.h"
-#include "core/writer/piece_store.h"
+#include "core/writer/lone_file.h"
 #include "features/index/gzip_notes.h"
 
 namespace cleave {
@@ -83,23 +82,6 @@ bool is_index_there(const std::string& path) {
         if (IndexView::begins_as_index(std::span(bytes).first(size))) return true;
     }
     refuse_other(path);
-}
-
-// The template that yields exactly this path.
-std::string literal(const std::string& path) {
-    std::string text;
-    for (const char c : path) text.append(c == '{' || c == '}' ? 2 : 1, c);
-    return text;
-}
-
-// Gives the index the permissions of the file, but lets no other user write to it: such an index would not be trusted.
-// Windows are parts of the text, which somebody who may read the compressed file must not get unasked: other users
-// cannot read them, whatever the mode of the file.
-void set_permissions(const TemporaryFile& file, bool has_text) {
-    constexpr mode_t kOwn = S_IRUSR | S_IWUSR;
-    constexpr mode_t kMost = kOwn | S_IRGRP | S_IROTH;
-    const mode_t mode = has_text ? kOwn : stat_of(file.descriptor(), file.path()).st_mode & kMost;
-    if (::fchmod(file.descriptor(), mode) != 0) throw_errno(file.path());
 }
 
 // What the scan of an input finds for its index.
@@ -153,22 +135,18 @@ void write_index(const Input& input, const IndexContents& contents) {
         remote->write_beside(kIndexSuffix, bytes);
         return;
     }
-    const Piece whole;
-    const PieceNamer namer(literal(path), input.path(), 1, 1);
-    OutputOptions options;
-    options.replace = is_index_there(path);
-    PieceStore store(input, namer, options, false);
-    store.begin();
-    store.check(path);
+    // No other user may write to the index, which would not be trusted then. Windows are parts of the text, which
+    // somebody who may read the compressed file must not get unasked: other users cannot read them, whatever the mode
+    // of the file.
+    constexpr mode_t kOwn = S_IRUSR | S_IWUSR;
     const bool has_text = contents.gzip.has_value();
-    TemporaryFile file = has_text ? store.create(path, S_IRUSR | S_IWUSR) : store.create(path);
-    set_permissions(file, has_text);
+    LoneFile file(path, input, is_index_there(path), has_text ? kOwn : kOwn | S_IRGRP | S_IROTH);
+    if (has_text && ::fchmod(file.descriptor(), kOwn) != 0) throw_errno(path);
     write_all(file.descriptor(), bytes, path, input.cancellation());
     // Sync first: after a power failure, the named file might otherwise not be an index, and could not be replaced.
-    file.sync();
-    store.publish(whole, std::move(file), false);
-    store.seal("", "");
-    store.commit();
+    if (::fsync(file.descriptor()) != 0) throw_errno(path);
+    file.publish();
+    file.commit();
 }
 
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
