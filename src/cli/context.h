@@ -14,6 +14,7 @@
 #include "cleave/scan.h"
 #include "cli/bar.h"
 #include "cli/options.h"
+#include "core/reader/location.h"
 
 namespace cleave {
 
@@ -30,7 +31,7 @@ struct OpenInput;
 // The state of a run. It outlives exceptions so that main can name the current input in messages.
 struct Context {
     Arguments arguments;
-    std::string path;                     // of the current input, as given; empty before the first input
+    Location location;                    // of the current input; empty before the first input
     Meter meter;                          // of the current input
     std::shared_ptr<const KeyRing> keys;  // null unless there are rules, or a signature is checked
     std::shared_ptr<Stores> stores;       // where its URLs lead; null without any

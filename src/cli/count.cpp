@@ -16,9 +16,9 @@ struct Count {
     std::uint64_t file_size = 0;
 };
 
-Count count_of(Context& context, const std::string& path) {
+Count count_of(Context& context, const Location& location) {
     Count count;
-    with_input(context, path, nullptr, [&](OpenInput& opened) {
+    with_input(context, location, nullptr, [&](OpenInput& opened) {
         const Findings findings = scan(opened.input, opened.dialect, context.arguments.execution);
         Diagnostics(context).take(findings);
         count.records = findings.records - context.header_records;
@@ -42,15 +42,15 @@ std::string json_text(const std::string& path, const Count& count) {
 
 }  // namespace
 
-void count_input(Context& context, const std::string& path, StandardOutput& out, CountTotal& total) {
+void count_input(Context& context, const Location& location, StandardOutput& out, CountTotal& total) {
     const Arguments& arguments = context.arguments;
-    const Count count = count_of(context, path);
+    const Count count = count_of(context, location);
     if (arguments.json) {
-        out.print("{}\n", json_text(path, count));
+        out.print("{}\n", json_text(location.name(), count));
     } else if (arguments.inputs.size() == 1) {
         out.print("{}{}", count.records, line_end(arguments));
     } else {
-        out.print("{} {}{}", count.records, path, line_end(arguments));
+        out.print("{} {}{}", count.records, location.name(), line_end(arguments));
     }
     out.flush();
     ++total.inputs;

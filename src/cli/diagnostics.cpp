@@ -42,7 +42,7 @@ const char* text_of(DialectDoubt doubt) {
 }  // namespace
 
 void Diagnostics::remark(const std::string& text) const {
-    if (!context_.arguments.quiet) print_message(formatted("{}: {}", display_name(context_.path), text));
+    if (!context_.arguments.quiet) print_message(formatted("{}: {}", context_.location.shown(), text));
 }
 
 std::string Diagnostics::describe(const Place& place) const {
@@ -119,7 +119,7 @@ void Diagnostics::take(const JobReport& report) const {
     const std::size_t count = report.older_pieces.size();
     if (count == 0) return;
     const bool has_rules = !context_.arguments.stage.options.is_empty();
-    warn(formatted("{}{} there before this run, {}", display_name(report.older_pieces.front()),
+    warn(formatted("{}{} there before this run, {}", report.older_pieces.front(),
                    count > 1 ? formatted(" and {} more were", count - 1) : " was",
                    has_rules   ? formatted("so no rule of this run was applied to {}", count > 1 ? "them" : "it")
                    : count > 1 ? "and are not pieces of it"

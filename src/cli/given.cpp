@@ -173,7 +173,7 @@ void refuse_option_as_value(Verb verb, const po::option& option) {
 Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
     for (const po::option& option : parse(verb, words).options) {
         if (option.string_key.empty()) {
-            inputs_.insert(inputs_.end(), option.value.begin(), option.value.end());
+            for (const std::string& word : option.value) inputs_.emplace_back(word);
             continue;
         }
         refuse_option_as_value(verb, option);
@@ -188,9 +188,10 @@ Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
 // -q was --quote until version 0.1. Now "-q ;" would take the quote for an input.
 void Given::refuse_old_quote() const {
     if (!has("quiet") || spelling("quiet") != "-q") return;
-    for (const std::string& input : inputs_) {
+    for (const Location& location : inputs_) {
+        const std::string& input = location.name();
         struct stat status;
-        if (input.size() != 1 || input == "-" || ::stat(input.c_str(), &status) == 0) continue;
+        if (input.size() != 1 || location.is_stream() || ::stat(input.c_str(), &status) == 0) continue;
         throw UsageError(formatted("-q means --quiet, and there is no file '{0}'; use --quote {1} for the quote", input,
                                    shell_word(input)));
     }

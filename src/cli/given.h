@@ -11,6 +11,7 @@
 
 #include "cli/options.h"
 #include "cli/values.h"
+#include "core/reader/location.h"
 
 namespace cleave::cli {
 
@@ -67,7 +68,7 @@ public:
     }
 
     Verb verb() const { return verb_; }
-    const std::vector<std::string>& inputs() const { return inputs_; }
+    const std::vector<Location>& inputs() const { return inputs_; }
 
 private:
     struct Use {
@@ -89,7 +90,7 @@ private:
     Verb verb_;
     std::size_t uses_ = 0;
     std::vector<Use> options_;
-    std::vector<std::string> inputs_;
+    std::vector<Location> inputs_;
 };
 
 }  // namespace cleave::cli

@@ -19,14 +19,13 @@
 #include "cleave/foreign.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
-#include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/stores.h"
 #include "cli/verbs.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/copy.h"
 #include "core/reader/fd.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 #include "core/reader/temporary_file.h"
 #include "core/scan/walker.h"
 #include "core/writer/lone_file.h"
@@ -79,10 +78,9 @@ private:
         if (::stat(path_.c_str(), &there) != 0) return;
         for (const ListedPiece& piece : pieces) {
             struct stat status;
-            if (::stat(piece.path.c_str(), &status) != 0) continue;
-            if (identity_of(status).is_same_file(identity_of(there))) {
+            const bool is_there = ::stat(piece.location.name().c_str(), &status) == 0;
+            if (is_there && identity_of(status).is_same_file(identity_of(there)))
                 throw OutputError(path_, "would overwrite a piece");
-            }
         }
     }
 
@@ -188,22 +186,22 @@ public:
         if (pieces.empty()) return;
         const PieceOpener opener(context_.arguments.pieces);
         for (const ListedPiece& piece : pieces) {  // check all of them before printing anything
-            context_.path = shown_name(piece.path);
+            context_.location = piece.location;
             require(opener, piece);
         }
         // Stays open until the end: the output gets its permissions, narrowed to what the other pieces also permit.
-        context_.path = shown_name(pieces.front().path);
+        context_.location = pieces.front().location;
         Input first = open(opener, pieces.front());
         output_.emplace(context_.arguments, first, pieces);
         append(first, pieces.front());
         for (const ListedPiece& piece : std::span(pieces).subspan(1)) {
-            context_.path = shown_name(piece.path);
+            context_.location = piece.location;
             Input input = open(opener, piece);
             output_->narrow(input);
             append(input, piece);
         }
         if (walker_ && walker_->open_quote()) {  // the original input may end like this too
-            context_.path = last_path_;
+            context_.location = last_;
             Diagnostics(context_).warn(fault_);
         }
         output_->commit();
@@ -212,16 +210,16 @@ public:
 private:
     // Throws unless there is such a piece.
     void require(const PieceOpener& opener, const ListedPiece& piece) const {
-        if (const Store* const store = store_of(context_, piece.path)) {
-            find_object(*store, piece.path, &cancellation_);
+        if (const Store* const store = store_of(context_, piece.location)) {
+            find_object(*store, piece.location.name(), &cancellation_);
         } else {
             opener.require(piece);
         }
     }
 
     Input open(const PieceOpener& opener, const ListedPiece& piece) const {
-        const bool is_stored = store_of(context_, piece.path) != nullptr;
-        return is_stored ? open_named(context_, piece.path, &cancellation_) : opener.open(piece, &cancellation_);
+        return piece.location.is_url() ? open_named(context_, piece.location, &cancellation_)
+                                       : opener.open(piece, &cancellation_);
     }
 
     void append(Input& input, const ListedPiece& piece) {
@@ -246,7 +244,7 @@ private:
         const std::uint64_t begin = walker_ ? walker_->offset() - reader.size() : 0;
         reader.for_rest([&](std::span<const std::uint8_t> bytes) {
             if (!fault_.empty()) {
-                context_.path = last_path_;
+                context_.location = last_;
                 throw InputError(fault_ + ", and more follows");
             }
             walker_->pass(bytes);
@@ -255,7 +253,7 @@ private:
         compare(piece, reader);
         if (walker_ && reader.last()) {
             fault_ = fault_at_end(begin);
-            last_path_ = context_.path;
+            last_ = context_.location;
         }
     }
 
@@ -316,8 +314,8 @@ private:
     HeaderMode mode_ = HeaderMode::kNone;  // of the pieces
     std::optional<Walker> walker_;         // over the bytes written so far
     std::optional<std::vector<std::uint8_t>> header_;
-    std::string fault_;      // a fault at the end of what was written, so nothing may follow
-    std::string last_path_;  // of the last piece written
+    std::string fault_;  // a fault at the end of what was written, so nothing may follow
+    Location last_;      // of the last piece written
 };
 
 }  // namespace
@@ -325,11 +323,11 @@ private:
 void list_pieces(Context& context) {
     Arguments& arguments = context.arguments;
     if (!arguments.output.manifest.empty()) {
-        const std::string& manifest = arguments.output.manifest;
-        context.path = shown_name(manifest);
+        const Location manifest(arguments.output.manifest);
+        context.location = manifest;
         arguments.pieces = read_piece_list(manifest, read_named(context, manifest), arguments.inputs);
         arguments.inputs.clear();
-        for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.path);
+        for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.location);
         if (const auto& dialect = arguments.pieces.dialect) {
             if (arguments.dialect == DialectOptions()) arguments.dialect = settled_options(*dialect);
             arguments.dialect.preamble.separator_line = SeparatorLine::kData;
@@ -339,7 +337,7 @@ void list_pieces(Context& context) {
     }
     arguments.pieces.header = arguments.policy.header;
     if (arguments.policy.header == HeaderMode::kDrop) arguments.dialect.preamble.separator_line = SeparatorLine::kData;
-    for (const std::string& path : arguments.inputs) arguments.pieces.pieces.push_back({path, {}, {}, {}});
+    for (const Location& input : arguments.inputs) arguments.pieces.pieces.push_back({input, {}, {}, {}});
 }
 
 void run_join(Context& context, const Cancellation& cancellation) { Join(context, cancellation).run(); }

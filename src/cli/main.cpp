@@ -95,10 +95,10 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
 
 // For a file that does not exist and whose name looks like a network address.
 std::string url_hint(const Context& context, const std::error_code& code) {
-    if (code != std::errc::no_such_file_or_directory || context.path.find("://") == std::string::npos) return "";
-    if (is_store_url(context.path)) return "";  // something else does not exist
-    return formatted("; try: curl -s {} | cleave {} ... -", shell_word(context.path),
-                     verb_name(context.arguments.verb));
+    const std::string& name = context.location.name();
+    if (code != std::errc::no_such_file_or_directory || name.find("://") == std::string::npos) return "";
+    if (context.location.is_url()) return "";  // something else does not exist
+    return formatted("; try: curl -s {} | cleave {} ... -", shell_word(name), verb_name(context.arguments.verb));
 }
 
 // The offset at which the UTF-8 character that contains this byte begins; `offset` itself if the byte is not part of a
@@ -114,7 +114,7 @@ std::size_t character_begin(std::string_view text, std::size_t offset) {
 // Prints "--redact: what is wrong", the rule, and a caret below the error. A line in a rules file may be megabytes
 // long, so only the part near the error is shown.
 int fail(const Context& context, const RuleError& error) {
-    const int code = fail(context, kUsage, formatted("{}: {}", display_name(error.origin()), error.what()));
+    const int code = fail(context, kUsage, formatted("{}: {}", error.origin(), error.what()));
     if (error.text().empty()) return code;
     constexpr std::size_t kMostShown = 200;  // in bytes, before the error and again after it
     const std::string_view rule = error.text();
@@ -153,7 +153,7 @@ std::string described_place(const Context& context, const InputError& error) {
 // Runs `work` and turns what it throws into a message and an exit status. Throws only std::bad_alloc.
 template <class Work>
 int described(const Context& context, const Work& work) {
-    const auto about_input = [&](const std::string& what) { return display_name(context.path) + ": " + what; };
+    const auto about_input = [&](const std::string& what) { return context.location.shown() + ": " + what; };
     try {
         return work();
     } catch (const UsageError& error) {
@@ -174,7 +174,7 @@ int described(const Context& context, const Work& work) {
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
     } catch (const IndexError& error) {
-        return fail(context, kChanged, display_name(index_path(context.path)) + ": " + error.what());
+        return fail(context, kChanged, index_path(context.location.bare()) + ": " + error.what());
     } catch (const RuleError& error) {
         return fail(context, error);
     } catch (const DeviceUnavailable& error) {
@@ -217,14 +217,14 @@ int guarded(const Context& context, const Work& work) noexcept {
 }
 
 // A signal ends the run only once this input's files are in a consistent state.
-void index_guarded(Context& context, const std::string& path) {
+void index_guarded(Context& context, const Location& location) {
     {
         Cancellation cancellation;
         SignalGuard guard(cancellation);
-        index_input(context, path, cancellation);
-        if (&path == &context.arguments.inputs.back()) guard.conclude();
+        index_input(context, location, cancellation);
+        if (&location == &context.arguments.inputs.back()) guard.conclude();
     }
-    if (&path != &context.arguments.inputs.back()) die_of_caught_signal();
+    if (&location != &context.arguments.inputs.back()) die_of_caught_signal();
 }
 
 // Inputs are independent: if one fails, the others are still read. Returns the largest exit status.
@@ -232,13 +232,13 @@ int run_inputs(Context& context) {
     StandardOutput out;
     CountTotal total;
     int worst = kDone;
-    for (const std::string& path : context.arguments.inputs) {
+    for (const Location& location : context.arguments.inputs) {
         const int code = guarded(context, [&] {
-            if (context.arguments.verb == Verb::kCheck) return check_input(context, path, out) ? kDone : kMalformed;
+            if (context.arguments.verb == Verb::kCheck) return check_input(context, location, out) ? kDone : kMalformed;
             if (context.arguments.verb == Verb::kIndex) {
-                index_guarded(context, path);
+                index_guarded(context, location);
             } else {
-                count_input(context, path, out, total);
+                count_input(context, location, out, total);
             }
             return kDone;
         });

@@ -124,8 +124,6 @@ bool wants_colour(int descriptor) {
     return is_terminal(descriptor) && (refusal == nullptr || *refusal == '\0');
 }
 
-std::string display_name(const std::string& path) { return path == "-" ? "stdin" : path; }
-
 std::uint64_t record_number(const Place& place, std::uint64_t header_records) {
     return place.record < header_records ? 0 : place.record - header_records + 1;
 }

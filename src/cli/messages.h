@@ -27,9 +27,6 @@ PrintableData printable_data(std::string_view text, std::size_t caret);
 // (https://no-color.org).
 bool wants_colour(int descriptor);
 
-// The name of an input in messages.
-std::string display_name(const std::string& path);
-
 // The number, from 1, of the record that contains the place; 0 in the header.
 std::uint64_t record_number(const Place& place, std::uint64_t header_records);
 

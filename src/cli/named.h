@@ -11,14 +11,14 @@
 namespace cleave::cli {
 
 // Opens a file or standard input. Throws SystemError.
-Fd open_file(const std::string& path);
+Fd open_file(const Location& location);
 
 // Opens an input. The store of a URL must be open: see prepare(). Throws what Input::open() and Store::open() throw.
-Input open_named(const Context& context, const std::string& name, const Cancellation* cancellation,
+Input open_named(const Context& context, const Location& at, const Cancellation* cancellation,
                  Encoding encoding = Encoding::kBytes);
 
 // All bytes of a small file. Stops early once it has more than `most`; the result is then longer than `most`. Throws
 // SystemError, and what Store::find() throws.
-std::string read_named(const Context& context, const std::string& name, std::size_t most = std::string::npos);
+std::string read_named(const Context& context, const Location& location, std::size_t most = std::string::npos);
 
 }  // namespace cleave::cli

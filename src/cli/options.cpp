@@ -16,7 +16,7 @@
 #include "cli/range_options.h"
 #include "cli/stage_options.h"
 #include "cli/values.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 
 namespace cleave::cli {
 namespace {
@@ -201,14 +201,13 @@ void take_inputs(const Given& given, Arguments& arguments) {
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
     if (!many && arguments.inputs.size() > 1) {
         throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
-                                   shown_name(arguments.inputs[1]),
-                                   second_input_hint(arguments.verb, arguments.inputs)));
+                                   arguments.inputs[1].bare(), second_input_hint(arguments.verb, arguments.inputs)));
     }
     if (!arguments.inputs.empty()) return;
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
     if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat || arguments.verb == Verb::kSample)
         throw UsageError(formatted("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
-    arguments.inputs = {"-"};
+    arguments.inputs = {Location("-")};
 }
 
 void take_range(const Given& given, Arguments& arguments) {
@@ -248,16 +247,15 @@ HelpLevel help_level(const Given& given) {
 }
 
 void take_key(const Given& given, Arguments& arguments) {
-    const std::vector<std::string>& words = given.inputs();
+    const std::vector<Location>& words = given.inputs();
     if (words.empty()) throw UsageError("key needs a command: new, rotate, list or check");
-    arguments.key_command = parse_choice("key", words[0], kKeyCommands);
-    if (words.size() != 2) throw UsageError(formatted("key {} takes one FILE", words[0]));
-    arguments.key_file = words[1];
+    arguments.key_command = parse_choice("key", words[0].name(), kKeyCommands);
+    if (words.size() != 2) throw UsageError(formatted("key {} takes one FILE", words[0].name()));
+    arguments.key_file = words[1].name();
 }
 
 void take_info(const Given& given, Arguments& arguments) {
-    if (!given.inputs().empty())
-        throw UsageError(formatted("info takes no FILE: '{}'", shown_name(given.inputs().front())));
+    if (!given.inputs().empty()) throw UsageError(formatted("info takes no FILE: '{}'", given.inputs().front().bare()));
     arguments.calibrates = given.has("calibrate");
     if (const std::string* const device = given.text("device")) arguments.device = *device;
 }
@@ -266,11 +264,11 @@ void take_join(const Given& given, Arguments& arguments) {
     take_header(given, arguments);
     take_dialect(given, arguments);
     take_talk(given, arguments);
-    const std::string* const output = given.text("output");
-    arguments.output.names = output != nullptr && *output != "-" ? *output : "";
+    const Location output(given.has("output") ? *given.text("output") : "-");
+    arguments.output.names = output.is_stream() ? "" : output.name();
     arguments.output.replace = given.has("force");
     if (arguments.output.replace && arguments.output.names.empty()) throw UsageError("-f needs -o FILE");
-    if (is_store_url(arguments.output.names)) throw UsageError("-o: join writes a file; objects are written by split");
+    if (output.is_url()) throw UsageError("-o: join writes a file; objects are written by split");
     if (const std::string* manifest = given.text("manifest")) arguments.output.manifest = *manifest;
     arguments.inputs = given.inputs();
     for (const char* other : {"header", "no-header", "skip-lines", "comment"}) given.refuse_both("manifest", other);
@@ -298,7 +296,7 @@ void take_verify(const Given& given, Arguments& arguments) {
     given.refuse_both("input", "no-key");  // the hash of the input is keyed
     if (const std::string* const input = given.text("input")) {
         if (input->empty()) throw UsageError("--input: '' names no file");
-        arguments.reported_input = *input;
+        arguments.reported_input = Location(*input);
     }
 }
 
@@ -316,7 +314,7 @@ void take_plan(const Given& given, Arguments& arguments) {
     take_talk(given, arguments);
     take_tolerance(given, arguments);
     arguments.inputs = given.inputs();
-    if (arguments.inputs.empty()) arguments.inputs = {"-"};
+    if (arguments.inputs.empty()) arguments.inputs = {Location("-")};
 }
 
 }  // namespace

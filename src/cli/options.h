@@ -14,6 +14,7 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
+#include "core/reader/location.h"
 #include "engine/piece_list.h"
 
 namespace cleave::cli {
@@ -75,7 +76,7 @@ struct Arguments {
     HelpLevel help = HelpLevel::kNone;
     bool snapshot = false;
     Encoding encoding = Encoding::kBytes;
-    std::vector<std::string> inputs;  // "-" is standard input
+    std::vector<Location> inputs;
     KeyCommand key_command = KeyCommand::kNew;
     std::string key_file;                     // for key
     Policy policy;                            // its header mode is for the current input
@@ -86,7 +87,7 @@ struct Arguments {
     std::vector<std::string> key_sources;
     std::string sign;                  // the key that signs the report; empty if it is not signed
     bool is_keyless = false;           // verify --no-key
-    std::string reported_input;        // verify --input; empty if it is not compared
+    Location reported_input;           // verify --input; empty if it is not compared
     bool shows_columns = false;        // check --columns
     bool shows_template = false;       // check --rules-template
     std::optional<ByValue> quasi;      // for check
@@ -124,7 +125,7 @@ struct Arguments {
     ByteRange bytes;                          // for scan
     std::optional<std::uint64_t> input_size;  // for scan
     std::string input_version;                // empty: use the file's own
-    std::string plan;                         // path of the plan; empty if there is none
+    Location plan;                            // empty if there is none
 };
 
 // The byte that ends a line of text on standard output.

@@ -19,7 +19,7 @@ std::string verb_hint(std::string_view word);
 std::string option_hint(Verb verb, std::string_view option);
 
 // For the second input of a verb that takes one: of `cat a.csv b.csv`.
-std::string second_input_hint(Verb verb, const std::vector<std::string>& inputs);
+std::string second_input_hint(Verb verb, const std::vector<Location>& inputs);
 
 // For a value in place of a number: "20k", "1e6", "10%".
 std::string number_hint(std::string_view text);

@@ -8,7 +8,7 @@
 #include "cli/choices.h"
 #include "cli/formatted.h"
 #include "cli/values.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 
 namespace cleave::cli {
 namespace {
@@ -127,14 +127,14 @@ void take_filter(const Given& given, Arguments& arguments) {
 
 // Objects lack some of what files have.
 void refuse_for_store(const Given& given, const Arguments& arguments) {
-    const std::string& names = arguments.output.names;
+    const Location names(arguments.output.names);
     for (const char* const option : {"manifest", "redact-report"}) {
-        const std::string* const path = given.text(option);
-        if (path != nullptr && is_store_url(*path) && store_root(*path) != store_root(names))
+        const Location file(given.has(option) ? *given.text(option) : "");
+        if (file.is_url() && file.root() != names.root())
             throw UsageError(formatted("--{}: an object must be in the bucket of the pieces", option));
     }
-    if (!arguments.output.filter.empty() || !is_store_url(names)) return;
-    if (names.starts_with("http"))
+    if (!arguments.output.filter.empty() || !names.is_url()) return;
+    if (names.is_web())
         throw UsageError(formatted("{}: objects are written only under s3:// and gs://", given.spelling("output")));
     if (given.has("reflink")) throw UsageError("--reflink cannot be used with objects");
     if (given.has("sign")) throw UsageError("--sign cannot be used with objects");

@@ -23,7 +23,7 @@ namespace {
 
 // Permits creating a file at the path, or writing to the stream that the path leads to.
 void permit_making(Permissions& permissions, const std::string& path) {
-    if (path.empty() || is_store_url(path)) return;
+    if (path.empty() || Location(path).is_url()) return;
     permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
 }
 
@@ -36,13 +36,15 @@ void permit_device(Permissions& permissions) {
     }
 }
 
-// The indexes of the inputs.
-void permit_indexes(Permissions& permissions, const Arguments& arguments) {
-    for (const std::string& input : arguments.inputs) {
-        if (is_store_url(input)) continue;
-        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
+// The inputs and their indexes.
+void permit_inputs(Permissions& permissions, const Arguments& arguments) {
+    for (const Location& input : arguments.inputs) {
+        if (input.is_url()) continue;
+        const std::string& path = input.name();
+        permissions.read.push_back(path);
+        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(path));
         if (arguments.verb == Verb::kIndex)
-            permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
+            permissions.write.push_back(nearest_directory(std::string(folder_of(path))));
     }
 }
 
@@ -58,14 +60,14 @@ std::string nearest_directory(std::string path) {
 
 Permissions permissions_of(const Context& context) {
     const Arguments& arguments = context.arguments;
-    Permissions permissions{arguments.inputs, {temporary_directory()}};
+    Permissions permissions{{}, {temporary_directory()}};
+    permit_inputs(permissions, arguments);
     permit_stores(permissions, context);
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
     if (arguments.verb == Verb::kVerify) return permissions_of_verify(arguments, std::move(permissions));
-    permit_indexes(permissions, arguments);
-    if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
+    if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan.name());
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
     if (arguments.policy.pieces || arguments.policy.by) {  // read by available_memory() to choose a method
@@ -75,7 +77,7 @@ Permissions permissions_of(const Context& context) {
     if (destination_of(arguments.output).is_store) return permissions;
     const auto& by = arguments.policy.by;
     const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
-    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
+    const PieceNamer namer(arguments.output.names, arguments.inputs.front().name(), arguments.output.first_index, 1,
                            pieces_of_value);
     const std::string folder = nearest_directory(namer.folder());
     if (arguments.output.dry_run) {  // --resume compares the existing files

@@ -17,29 +17,26 @@
 namespace cleave::cli {
 namespace {
 
-// Opens the store of a name that is a URL. Core dumps are disabled because they would contain the credentials.
-void open_if_url(Context& context, const std::string& name) {
-    if (!is_store_url(name)) return;
+// Opens the store of a URL. Core dumps are disabled because they would contain the credentials.
+void open_if_url(Context& context, const Location& location) {
+    if (!location.is_url()) return;
     disable_core_dumps();
-    context.path = shown_url(name);
-    open_store(context, name);
+    context.location = location;
+    open_store(context, location);
 }
 
 // Stores, with their module and credentials, are loaded before the sandbox closes. So is the list of what to join.
 void open_stores(Context& context) {
     const Arguments& arguments = context.arguments;
-    const auto open_inputs = [&] {
-        for (const std::string& input : arguments.inputs) open_if_url(context, input);
-    };
-    if (arguments.verb == Verb::kKey) return;
-    open_inputs();
+    if (arguments.verb == Verb::kJoin) {
+        open_if_url(context, Location(arguments.output.manifest));
+        list_pieces(context);
+    }
+    for (const Location& input : arguments.inputs) open_if_url(context, input);
     open_if_url(context, arguments.reported_input);
     open_if_url(context, arguments.plan);
-    if (arguments.verb == Verb::kSplit && arguments.output.filter.empty()) open_if_url(context, arguments.output.names);
-    if (arguments.verb != Verb::kJoin) return;
-    open_if_url(context, arguments.output.manifest);
-    list_pieces(context);
-    open_inputs();
+    if (arguments.verb == Verb::kSplit && destination_of(arguments.output).is_store)
+        open_if_url(context, Location(arguments.output.names));
 }
 
 void close_sandbox(const Context& context) {

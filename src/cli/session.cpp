@@ -34,17 +34,17 @@ bool takes_pipe(const Arguments& arguments) {
 }
 
 // The path as a word of the command, or FILE if the command has the word inside other quotes, which a path could close.
-std::string file_word(const std::string& path, std::string_view command) {
-    if (path == "-") return path;
-    const std::string file = path.starts_with('-') ? "./" + path : path;
+std::string file_word(const Location& location, std::string_view command) {
+    const std::string path = location.bare();
+    const std::string file = path.starts_with('-') && !location.is_stream() ? "./" + path : path;
     const std::string word = shell_word(file);
     return word == file || command.find("'FILE'") == std::string_view::npos ? word : "FILE";
 }
 
 // The command that prints the file, or standard input for "-", decompressed.
-std::string decoding_command(Compression format, const std::string& path) {
-    if (format == Compression::kZip) return path == "-" ? "funzip" : "unzip -p " + file_word(path, "");
-    return formatted("{} -dc {}", compression_name(format), file_word(path, ""));
+std::string decoding_command(Compression format, const Location& location) {
+    if (format == Compression::kZip) return location.is_stream() ? "funzip" : "unzip -p " + file_word(location, "");
+    return formatted("{} -dc {}", compression_name(format), file_word(location, ""));
 }
 
 // Says what the input is and, if there is one, gives a command that prints it as CSV. `outer` is the compression that
@@ -54,16 +54,16 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
     const bool is_piped = takes_pipe(context.arguments);
     if (format.encoding != Encoding::kBytes && is_piped && context.arguments.encoding == Encoding::kBytes)
         return formatted("{}; add --encoding {}", format.name, encoding_name(format.encoding));
-    const bool is_pipe = context.path == "-";
+    const bool is_pipe = context.location.is_stream();
     const auto prints = [&](const std::string& name) {
         std::string command(format.command);
         return command.replace(command.find("FILE"), std::string_view("FILE").size(), name);
     };
     std::string command;
     if (outer == Compression::kNone && (!is_pipe || format.reads_pipe)) {
-        command = prints(file_word(context.path, format.command));
+        command = prints(file_word(context.location, format.command));
     } else {
-        const std::string decoder = outer == Compression::kNone ? "cat" : decoding_command(outer, context.path);
+        const std::string decoder = outer == Compression::kNone ? "cat" : decoding_command(outer, context.location);
         command = decoder + (format.reads_pipe ? " | " + prints("-") : " > PLAIN; " + prints("PLAIN"));
     }
     return formatted("{}, not CSV; try: {} {} cleave {} ... {}", format.name, command, is_piped ? "|" : "> TEXT;",
@@ -72,7 +72,7 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
 
 // For an input whose name promises compressed data, which it is not.
 void heed_suffix(Context& context, Input& input) {
-    const Compression named = compression_named_by(context.path);
+    const Compression named = compression_named_by(context.location.bare());
     if (named == Compression::kNone || input.compression() != Compression::kNone) return;
     const auto head = input.peek(kMagicSize);
     const std::string_view name = compression_name(named);
@@ -141,24 +141,24 @@ std::string summary(const Context& context, double seconds) {
     return text + formatted(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
 }
 
-Input open_input(const Context& context, const std::string& path, const Cancellation* cancellation) {
-    if (!context.arguments.snapshot) return open_named(context, path, cancellation, context.arguments.encoding);
-    if (is_store_url(path)) throw UsageError("--snapshot: objects do not grow");
-    return Input::open_snapshot(path, cancellation, Access::kMapped);
+Input open_input(const Context& context, const Location& location, const Cancellation* cancellation) {
+    if (!context.arguments.snapshot) return open_named(context, location, cancellation, context.arguments.encoding);
+    if (location.is_url()) throw UsageError("--snapshot: objects do not grow");
+    return Input::open_snapshot(location.name(), cancellation, Access::kMapped);
 }
 
 }  // namespace
 
-void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
+void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work) {
     const auto began = std::chrono::steady_clock::now();
-    context.path = shown_name(path);
+    context.location = location;
     context.header_records = 0;
     context.are_records_lines = false;
     context.meter.reset();
-    Input input = open_input(context, path, cancellation);
+    Input input = open_input(context, location, cancellation);
     input.set_threads(context.arguments.execution.thread_count());
-    if (path == "-" && is_terminal(STDIN_FILENO))
+    if (location.is_stream() && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
     OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr};

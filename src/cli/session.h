@@ -30,7 +30,7 @@ void leave_out_incomplete(const Context& context, OpenInput& opened);
 // changed in the meantime or could not be read, throws what require_same() throws instead. `work` must call
 // require_same() before it prints a result and after it has printed bytes of the input, unless a function it calls does
 // so.
-void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
+void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work);
 
 }  // namespace cleave::cli

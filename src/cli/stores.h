@@ -20,10 +20,10 @@ class Store;
 namespace cleave::cli {
 
 // Opens the store that the URL leads to, unless it is open. Throws what Store() throws.
-void open_store(Context& context, const std::string& url);
+void open_store(Context& context, const Location& url);
 
-// The store that the name leads to if it is open, or null.
-const Store* store_of(const Context& context, const std::string& name);
+// The store that the location is in if it is open, or null.
+const Store* store_of(const Context& context, const Location& location);
 
 // These throw what the member of Store throws.
 bool has_object(const Store& store, const std::string& url);

@@ -35,12 +35,12 @@ struct CountTotal {
 };
 
 // Prints the number of records and adds the input to `total`.
-void count_input(Context& context, const std::string& path, StandardOutput& out, CountTotal& total);
+void count_input(Context& context, const Location& location, StandardOutput& out, CountTotal& total);
 // Writes the index of the input or, under --verify, compares it with the input. Throws IndexError if it does not match.
-void index_input(Context& context, const std::string& path, const Cancellation& cancellation);
+void index_input(Context& context, const Location& location, const Cancellation& cancellation);
 // Prints the total line after the counts of several inputs. Does not flush `out`.
 void print_total(const Arguments& arguments, const CountTotal& total, StandardOutput& out);
 // Prints a report and returns whether the input is sound.
-bool check_input(Context& context, const std::string& path, StandardOutput& out);
+bool check_input(Context& context, const Location& location, StandardOutput& out);
 
 }  // namespace cleave::cli

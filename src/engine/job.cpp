@@ -21,6 +21,7 @@
 #include "cleave/foreign.h"
 #include "core/offsets/check_arguments.h"
 #include "core/offsets/input_head.h"
+#include "core/reader/location.h"
 #include "core/scan/check_arguments.h"
 #include "core/writer/check_arguments.h"
 #include "engine/job_output.h"
@@ -98,7 +99,7 @@ private:
         const char* why = "not a regular file";
         if (input_.compression() != Compression::kNone) why = "compressed";
         if (input_.encoding() != Encoding::kBytes) why = "converted to UTF-8";
-        throw CloneError(input_.path() == "-" ? "stdin" : input_.path(), why);
+        throw CloneError(Location(input_.path()).shown(), why);
     }
 
     // Throws RuleError, before anything else is read, if a column of the policy is not in the header. With rules, their

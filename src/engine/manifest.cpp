@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "cleave/output.h"
 #include "core/reader/fd.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 #include "core/reader/temporary_file.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
@@ -43,14 +43,14 @@ std::string read_file(const std::string& path) {
 }  // namespace
 
 ManifestNames::ManifestNames(const std::string& manifest, const std::string& folder)
-    : folder_(folder_of(manifest)),
-      are_beneath_(is_store_url(manifest) || is_store_url(folder)
-                       ? is_store_url(manifest) && folder.starts_with(folder_)
-                       : !leads_to_stream(manifest) && path_beneath(folder_, folder + "piece").has_value()) {}
+    : folder_(std::string(folder_of(manifest))),
+      are_beneath_(folder_.is_url() || Location(folder).is_url()
+                       ? folder_.is_url() && folder.starts_with(folder_.name())
+                       : !leads_to_stream(manifest) && path_beneath(folder_.name(), folder + "piece").has_value()) {}
 
 std::string ManifestNames::of(const std::string& path) const {
-    if (are_beneath_ && is_store_url(path)) return path.substr(folder_.size());
-    return are_beneath_ ? path_beneath(folder_, path).value_or(path) : path;
+    if (are_beneath_ && folder_.is_url()) return path.substr(folder_.name().size());
+    return are_beneath_ ? path_beneath(folder_.name(), path).value_or(path) : path;
 }
 
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted) {

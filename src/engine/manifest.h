@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/reader/location.h"
+
 namespace cleave {
 
 // The names that a manifest gives to the pieces. If all pieces are beneath the folder of the manifest, the names are
@@ -23,7 +25,7 @@ public:
     std::string of(const std::string& path) const;
 
 private:
-    std::string folder_;  // the folder of the manifest
+    Location folder_;  // the folder of the manifest
     bool are_beneath_ = false;
 };
 

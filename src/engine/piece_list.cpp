@@ -10,8 +10,7 @@
 
 #include "cleave/error.h"
 #include "core/reader/fd.h"
-#include "core/reader/store_url.h"
-#include "core/reader/temporary_file.h"
+#include "core/reader/location.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
 #include "engine/plan_json.h"
@@ -49,8 +48,8 @@ std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
 }
 
 // The name of a file or an object, without the folders; the URL of a web server may end with a signature.
-std::string last_component(const std::string& path) {
-    const std::string shown = is_bucket_url(path) ? path : shown_name(path);
+std::string last_component(const Location& location) {
+    const std::string shown = location.is_bucket() ? location.name() : location.bare();
     return shown.substr(shown.rfind('/') + 1);
 }
 
@@ -90,48 +89,46 @@ std::uint64_t version_of(const Json& manifest) {
 
 // Sets the paths of a piece that is named only in the manifest. A manifest from elsewhere chooses no files here, and no
 // manifest chooses servers; a web server may take more than a name from a URL.
-void place(ListedPiece& piece, std::uint64_t version, const std::string& manifest, const std::string& folder) {
-    const auto beneath = path_beneath("", piece.path);
-    const bool is_near = is_bucket_url(manifest) ? version == 2 : !is_store_url(manifest) && !is_store_url(piece.path);
+void place(ListedPiece& piece, std::uint64_t version, const Location& manifest, const std::string& folder) {
+    const auto beneath = path_beneath("", piece.location.name());
+    const bool is_near = manifest.is_bucket() ? version == 2 : !manifest.is_url() && !piece.location.is_url();
     if (!beneath || !is_near) {
-        const std::string why =
-            is_store_url(manifest) ? "' is not known to be beside it" : "' is outside the current folder";
-        throw ArgumentError("join: the piece '" + shown_name(piece.path) + why +
-                            "; list the pieces after the manifest");
+        const char* why = manifest.is_url() ? "' is not known to be beside it" : "' is outside the current folder";
+        throw ArgumentError("join: the piece '" + piece.location.bare() + why + "; list the pieces after the manifest");
     }
     piece.beneath = *beneath;
-    piece.path = folder + *beneath;
-    if (piece.path == "-") piece.path = "./-";  // a file, not standard input
+    piece.location = Location(folder + *beneath);
+    if (piece.location.is_stream()) piece.location = Location("./-");  // a file, not standard input
 }
 
 // Replaces the names from the manifest with the given paths.
-void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
-    std::map<std::string, const std::string*> by_name;
-    for (const std::string& path : paths) {
+void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<Location>& paths) {
+    std::map<std::string, const Location*> by_name;
+    for (const Location& path : paths) {
         if (!by_name.emplace(last_component(path), &path).second) {
             throw ArgumentError("join: two pieces have the name '" + last_component(path) + "'");
         }
     }
     for (ListedPiece& piece : pieces) {
-        const auto found = by_name.find(last_component(piece.path));
+        const auto found = by_name.find(last_component(piece.location));
         if (found == by_name.end()) {
-            throw ArgumentError("join: the piece '" + piece.path + "' in the manifest is missing");
+            throw ArgumentError("join: the piece '" + piece.location.name() + "' in the manifest is missing");
         }
-        piece.path = *found->second;
+        piece.location = *found->second;
         by_name.erase(found);
     }
     if (by_name.empty()) return;
-    throw ArgumentError("join: '" + shown_name(*by_name.begin()->second) + "' is not a piece in the manifest");
+    throw ArgumentError("join: '" + by_name.begin()->second->bare() + "' is not a piece in the manifest");
 }
 
 }  // namespace
 
-PieceList read_piece_list(const std::string& manifest, std::string_view text, const std::vector<std::string>& paths) {
+PieceList read_piece_list(const Location& manifest, std::string_view text, const std::vector<Location>& paths) {
     const auto json = parse_json(text);
     if (!json) refuse("it is not JSON");
     const std::uint64_t version = version_of(*json);
     PieceList list;
-    if (version == 2 && !leads_to_stream(manifest)) list.folder = folder_of(manifest);
+    if (version == 2) list.folder = Location(folder_beside(manifest.name()));
     const Json& header = member(*json, "header");
     list.header = mode_of(header);
     if (const Json* length = header.find("length")) {
@@ -149,45 +146,45 @@ PieceList read_piece_list(const std::string& manifest, std::string_view text, co
         const Json& size = member(piece, "size");
         if (version == 2 && !path_beneath("", *name)) refuse("the piece '" + *name + "' is not within its folder");
         if (version == 2 && !size.natural()) refuse("the piece '" + *name + "' has no size");
-        list.pieces.push_back({*name, "", size, member_or_null(piece, "crc32c")});
+        list.pieces.push_back({Location(*name), "", size, member_or_null(piece, "crc32c")});
     }
     if (!paths.empty()) {
         find_pieces(list.pieces, paths);
     } else {
-        for (ListedPiece& piece : list.pieces) place(piece, version, manifest, list.folder);
+        for (ListedPiece& piece : list.pieces) place(piece, version, manifest, list.folder.name());
     }
     return list;
 }
 
 PieceOpener::PieceOpener(const PieceList& list)
-    : folder_(is_store_url(list.folder) ? Fd() : open_folder(list.folder)) {}
+    : folder_(list.folder.is_url() ? Fd() : open_folder(list.folder.name())) {}
 
 Fd PieceOpener::open_beneath(const ListedPiece& piece) const {
     try {
-        return cleave::open_beneath(folder_, piece.beneath, piece.path);
+        return cleave::open_beneath(folder_, piece.beneath, piece.location.name());
     } catch (const std::system_error& error) {
         const bool is_elsewhere =
             error.code() == std::errc::too_many_symbolic_link_levels || error.code() == std::errc::cross_device_link;
         if (is_elsewhere) {
-            throw ArgumentError("join: a symbolic link leads to the piece '" + piece.path +
+            throw ArgumentError("join: a symbolic link leads to the piece '" + piece.location.name() +
                                 "'; list the pieces after the manifest");
         }
         if (error.code() != std::errc::invalid_argument) throw;
-        throw ArgumentError("join: the piece '" + piece.path +
+        throw ArgumentError("join: the piece '" + piece.location.name() +
                             "' is not a regular file; list the pieces after the manifest");
     }
 }
 
 Input PieceOpener::open(const ListedPiece& piece, const Cancellation* cancellation) const {
-    if (piece.beneath.empty()) return Input::open(piece.path, cancellation, Access::kMapped);
-    return Input::of_descriptor(open_beneath(piece).release(), piece.path, cancellation, Access::kMapped);
+    if (piece.beneath.empty()) return Input::open(piece.location.name(), cancellation, Access::kMapped);
+    return Input::of_descriptor(open_beneath(piece).release(), piece.location.name(), cancellation, Access::kMapped);
 }
 
 void PieceOpener::require(const ListedPiece& piece) const {
     if (!piece.beneath.empty()) {
         open_beneath(piece);
-    } else if (piece.path != "-" && ::access(piece.path.c_str(), R_OK) != 0) {
-        throw_errno(piece.path);
+    } else if (!piece.location.is_stream() && ::access(piece.location.name().c_str(), R_OK) != 0) {
+        throw_errno(piece.location.name());
     }
 }
 

@@ -13,13 +13,14 @@
 #include "cleave/input.h"
 #include "cleave/plan.h"
 #include "core/reader/fd.h"
+#include "core/reader/location.h"
 
 namespace cleave {
 
 // A piece, and what a manifest says about it. `size` (in plain bytes, including the header) and `crc32c` are null if
 // unknown.
 struct ListedPiece {
-    std::string path;  // relative to the current folder
+    Location location;  // a path is relative to the current folder
     // The name of the piece beneath PieceList::folder, if it is named only in the manifest. Empty if the user gave the
     // path.
     std::string beneath;
@@ -29,7 +30,7 @@ struct ListedPiece {
 
 struct PieceList {
     std::vector<ListedPiece> pieces;  // in order
-    std::string folder;               // for pieces named only in the manifest; empty for the current folder
+    Location folder;                  // for pieces named only in the manifest; empty for the current folder
     HeaderMode header = HeaderMode::kRepeat;
     // What a manifest says about the pieces: their dialect, and the size in bytes of the header that all of them, or
     // only the first, begin with. The dialect has a preamble only if a piece has one.
@@ -37,15 +38,15 @@ struct PieceList {
     std::optional<std::uint64_t> header_size;
 };
 
-// Reads `text`, a manifest written by `cleave split`, which is at the path or URL `manifest`. With `paths`, the pieces
-// are these files, whatever folders they are in: each file must have the name of one piece, and no piece may be
-// missing. Without `paths`, the pieces are beneath the folder of the manifest (version 2) or beneath the current folder
-// (version 1, or a manifest from a stream).
+// Reads `text`, a manifest written by `cleave split`, which is at `manifest`. With `paths`, the pieces are these files,
+// whatever folders they are in: each file must have the name of one piece, and no piece may be missing. Without
+// `paths`, the pieces are beneath the folder of the manifest (version 2) or beneath the current folder (version 1, or a
+// manifest from a stream).
 //
 // Throws InputError if the text is not a manifest. Throws ArgumentError if `paths` do not match the pieces, if
 // a piece of version 1 is outside the current folder, if the pieces do not follow each other in the input, or if they
 // lack some of its columns (Policy::by).
-PieceList read_piece_list(const std::string& manifest, std::string_view text, const std::vector<std::string>& paths);
+PieceList read_piece_list(const Location& manifest, std::string_view text, const std::vector<Location>& paths);
 
 // Opens the pieces of a list that are files. Use from one thread only.
 class PieceOpener {

@@ -4,7 +4,7 @@
 
 namespace cleave::cli {
 
-bool check_input(Context& /*context*/, const std::string& /*path*/, StandardOutput& /*out*/) {
+bool check_input(Context& /*context*/, const Location& /*location*/, StandardOutput& /*out*/) {
     refuse_without("check");
 }
 

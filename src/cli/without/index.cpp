@@ -13,7 +13,7 @@ namespace cleave::cli {
 
 std::shared_ptr<const IndexFile> find_index(const Context& /*context*/, OpenInput& /*opened*/) { return nullptr; }
 
-void index_input(Context& /*context*/, const std::string& /*path*/, const Cancellation& /*cancellation*/) {
+void index_input(Context& /*context*/, const Location& /*location*/, const Cancellation& /*cancellation*/) {
     refuse_without("index");
 }
 

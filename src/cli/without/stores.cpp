@@ -4,9 +4,9 @@
 
 namespace cleave::cli {
 
-void open_store(Context& /*context*/, const std::string& /*url*/) { refuse_without("stores"); }
+void open_store(Context& /*context*/, const Location& /*url*/) { refuse_without("stores"); }
 
-const Store* store_of(const Context& /*context*/, const std::string& /*name*/) { return nullptr; }
+const Store* store_of(const Context& /*context*/, const Location& /*location*/) { return nullptr; }
 
 bool has_object(const Store& /*store*/, const std::string& /*url*/) { return false; }
 

@@ -19,6 +19,7 @@
 #include "core/reader/file_blob.h"
 #include "core/reader/file_stream.h"
 #include "core/reader/input_parts.h"
+#include "core/reader/location.h"
 #include "core/reader/source.h"
 
 namespace cleave {
@@ -94,9 +95,10 @@ Input::~Input() = default;
 
 Input Input::open(const std::string& path, const Cancellation* cancellation, Access access, Encoding encoding) {
     if (path.find('\0') != std::string::npos) throw ArgumentError("the path of the input contains a NUL byte");
-    const int descriptor =
-        path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (descriptor < 0) throw_errno(path == "-" ? "stdin" : path);
+    const Location location(path);
+    const int descriptor = location.is_stream() ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) throw_errno(location.shown());
     return of_descriptor(descriptor, path, cancellation, access, encoding);
 }
 
@@ -109,7 +111,7 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     impl->access = access;
     impl->encoding = encoding;
     Source& source = impl->source;
-    source.name = path == "-" ? "stdin" : path;
+    source.name = Location(path).shown();
     source.file = std::move(file);
     if (const off_t offset = ::lseek(source.file.get(), 0, SEEK_CUR); offset > 0) {
         source.offset = static_cast<std::uint64_t>(offset);

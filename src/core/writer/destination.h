@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cleave/output.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 
 namespace cleave {
 
@@ -30,7 +30,7 @@ inline Destination destination_of(const OutputOptions& options) {
                 .starts_commands = true,
                 .leaves_files = false};
     }
-    const bool is_store = is_store_url(options.names);
+    const bool is_store = Location(options.names).is_url();
     return {.is_files = true,
             .is_store = is_store,
             .has_plain_bytes = options.compression.format == Compression::kNone,

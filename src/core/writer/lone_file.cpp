@@ -51,8 +51,9 @@ LoneFile::LoneFile(const std::string& path, const Input& input, bool replace, mo
 int LoneFile::descriptor() {
     if (is_stream()) return stream_.get();
     if (!file_) {
-        marker_ = RunMarker::begin(*directory_, name_);
+        marker_ = RunMarker::take(*directory_, run_id(*directory_, name_));
         if (!marker_) throw OutputError(path_, "another run is writing it");
+        clear_leftovers(*directory_);
         file_.emplace(marker_->create(*directory_, name_, permissions_));
     }
     return file_->descriptor();

@@ -84,8 +84,9 @@ void PieceStore::begin() {
         make_directories(AT_FDCWD, folder_);
         open_directory();
     }
-    marker_ = RunMarker::begin(*directory_, namer_.pattern(), options_.sync);
+    marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()), options_.sync);
     if (!marker_) throw OutputError(directory_->path(), "another run is writing these pieces");
+    clear_leftovers(*directory_, options_.sync);
     was_killed_ = marker_->was_left();
     if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), *directory_, "");
 }
@@ -243,7 +244,7 @@ void PieceStore::seal(const std::string& report, const std::string& manifest) {
     files.reserve(side_files_.size());
     for (SideFile& side : side_files_) {
         if (side.is_stream) {
-            write(side, side.stream.get(), text_of(side));
+            write_all(side.stream.get(), bytes_of(text_of(side)), side.path, input_.cancellation());
             side.stream.close(side.path);
         } else if (auto file = make(side, text_of(side))) {
             files.emplace_back(&side, std::move(*file));
@@ -364,14 +365,10 @@ bool PieceStore::sync() const noexcept {
     return std::ranges::all_of(devices_, [](const auto& device) { return ::syncfs(device.second.get()) == 0; });
 }
 
-void PieceStore::write(const SideFile& side, int descriptor, const std::string& text) const {
-    write_all(descriptor, bytes_of(text), side.path, input_.cancellation());
-}
-
 // Writes the text to a file that does not have its name yet. Returns nothing if the existing file has this content.
 std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::string& text) {
     TemporaryFile file = marker_->create(*side.directory, side.name, input_.identity().permissions);
-    write(side, file.descriptor(), text);
+    write_all(file.descriptor(), bytes_of(text), side.path, input_.cancellation());
     if (side.is_present) {
         const auto present = file.present(input_.cancellation());
         if (judge_present(present, side.path, "the " + std::string(side.what))) return std::nullopt;

@@ -145,7 +145,6 @@ private:
     void check(SideFile& side) CLEAVE_EXCLUDES(mutex_);
     bool leads_to(const std::string& path, const SideFile& side) const;
     static bool is_report(const SideFile& side) { return std::string_view(side.what) == "report"; }
-    void write(const SideFile& side, int descriptor, const std::string& text) const;
     std::optional<TemporaryFile> make(const SideFile& side, const std::string& text) CLEAVE_EXCLUDES(mutex_);
 
     const Input& input_;

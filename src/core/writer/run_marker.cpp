@@ -43,16 +43,6 @@ constexpr int kOpening = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 constexpr std::string_view kPrefix = ".cleave-";
 constexpr std::size_t kIdWidth = 16;
 
-// A 64-bit FNV-1a hash (Fowler, Noll, Vo; RFC 9923) of the directory and the pattern.
-std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
-    struct stat status;
-    if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
-    const std::string text = std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + pattern;
-    std::uint64_t hash = 0xCBF29CE484222325;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-    return hash;
-}
-
 std::string marker_name(std::uint64_t id) {
     std::array<char, kIdWidth> digits;
     const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), id, 16);
@@ -150,6 +140,16 @@ const char* foreign_trait(const struct stat& status) {
 
 }  // namespace
 
+// A 64-bit FNV-1a hash (Fowler, Noll, Vo; RFC 9923).
+std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
+    struct stat status;
+    if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
+    const std::string text = std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + pattern;
+    std::uint64_t hash = 0xCBF29CE484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+    return hash;
+}
+
 std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id, bool sync) {
     for (;;) {
         auto marker = std::make_unique<RunMarker>(Key(), directory, marker_name(id), sync);
@@ -161,14 +161,6 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
         }
         if (marker->start(locked)) return marker;
     }
-}
-
-std::unique_ptr<RunMarker> RunMarker::begin(const Directory& directory, const std::string& pattern, bool sync) {
-    auto marker = take(directory, run_id(directory, pattern), sync);
-    if (!marker) return marker;
-    marker->has_unnamed_files_ = can_name_descriptors(directory, marker->descriptor(), marker->name_);
-    clear_leftovers(directory, sync);
-    return marker;
 }
 
 RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, bool sync)
@@ -215,6 +207,7 @@ bool RunMarker::start(bool locked) {
     stays_ = false;
     sync(directory_->path());
     if (syncs_) directory_->sync();
+    has_unnamed_files_ = can_name_descriptors(*directory_, fd_.get(), name_);
     return true;
 }
 

@@ -16,6 +16,10 @@
 
 namespace cleave {
 
+// The id of a run that writes files with names of this pattern. Runs that could create the same files have the same id,
+// whatever path leads to the directory. Throws SystemError.
+std::uint64_t run_id(const Directory& directory, const std::string& pattern);
+
 // For one thread at a time, except create(), exchange(), next_hidden_name() and note().
 class RunMarker {
     struct Key {};
@@ -32,10 +36,6 @@ public:
     // With `sync`, the marker survives a loss of power too: it is on stable storage when this function returns, and so
     // is everything noted by the functions below when they return.
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id, bool sync = false);
-
-    // The same for a run that writes files with names of this pattern, and calls clear_leftovers(). Runs that could
-    // create the same files have the same marker, whatever path leads to the directory.
-    static std::unique_ptr<RunMarker> begin(const Directory& directory, const std::string& pattern, bool sync = false);
 
     // Used only by take().
     RunMarker(Key key, const Directory& directory, std::string name, bool sync);

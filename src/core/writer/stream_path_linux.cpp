@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/reader/temporary_file.h"
+
 namespace cleave {
 namespace {
 
@@ -59,6 +61,10 @@ bool leads_to_pipe_or_device(const std::string& path) {
 }  // namespace
 
 bool leads_to_stream(const std::string& path) { return descriptor_behind(path) || leads_to_pipe_or_device(path); }
+
+std::string folder_beside(const std::string& path) {
+    return std::string(leads_to_stream(path) ? std::string_view() : folder_of(path));
+}
 
 Fd open_stream(const std::string& path, const Cancellation* cancellation) {
     if (const auto descriptor = descriptor_behind(path)) {

@@ -123,7 +123,8 @@ public:
     }
 
     std::unique_ptr<const RemoteFile> find_beside(const std::string& suffix) const override {
-        return is_bucket_url(url_) && is_told_apart() ? store_.find_present(url_ + suffix, cancellation_) : nullptr;
+        return Location(url_).is_bucket() && is_told_apart() ? store_.find_present(url_ + suffix, cancellation_)
+                                                             : nullptr;
     }
     void write_beside(const std::string& suffix, std::span<const std::uint8_t> bytes) const override {
         if (!is_told_apart()) throw ArgumentError("the store gives the object no ETag that tells its versions apart");
@@ -245,14 +246,13 @@ bool StoreUpload::abort() {
     return true;
 }
 
-const Store& Stores::open(const std::string& url) {
-    const std::string_view root = store_root(url);
-    const auto found = stores_.find(root);
-    return (found != stores_.end() ? found : stores_.try_emplace(std::string(root), url).first)->second;
+const Store& Stores::open(const Location& url) {
+    const auto found = stores_.find(url.root());
+    return (found != stores_.end() ? found : stores_.try_emplace(std::string(url.root()), url.name()).first)->second;
 }
 
-const Store* Stores::find(const std::string& path) const noexcept {
-    const auto found = stores_.empty() ? stores_.end() : stores_.find(store_root(path));
+const Store* Stores::find(const Location& location) const noexcept {
+    const auto found = stores_.empty() ? stores_.end() : stores_.find(location.root());
     return found == stores_.end() ? nullptr : &found->second;
 }
 

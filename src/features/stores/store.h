@@ -13,8 +13,8 @@
 #include "cleave/encoding.h"
 #include "cleave/error.h"
 #include "cleave/input.h"
+#include "core/reader/location.h"
 #include "core/reader/remote_file.h"
-#include "core/reader/store_url.h"
 #include "features/stores/store_module.h"
 
 namespace cleave {
@@ -100,9 +100,9 @@ private:
 class Stores {
 public:
     // Opens the store that the URL leads to, unless it is open. Throws what Store() throws.
-    const Store& open(const std::string& url);
-    // The store that the path leads to if it is open, or null.
-    const Store* find(const std::string& path) const noexcept;
+    const Store& open(const Location& url);
+    // The store that the location is in if it is open, or null.
+    const Store* find(const Location& location) const noexcept;
 
     // Whether there is one whose URLs begin so.
     bool has(std::string_view beginning) const noexcept;

@@ -37,7 +37,7 @@ StoreTarget::StoreTarget(const Store* store, const Input& input, const OutputOpt
       helpers_(threads),
       copies_(input),
       queue_([this] { stop_.request(); }) {
-    if (!is_bucket_url(options.names)) throw ArgumentError("objects are written only under s3:// and gs://");
+    if (!Location(options.names).is_bucket()) throw ArgumentError("objects are written only under s3:// and gs://");
     if (options.clone != CloneMode::kNever) throw ArgumentError("a store does not share blocks with the input");
 }
 
@@ -81,7 +81,7 @@ void StoreTarget::refuse_name(const std::string& path) const {
 }
 
 void StoreTarget::refuse_input(const std::string& path) const {
-    if (input_.remote_place().empty() || !is_store_url(path)) return;
+    if (input_.remote_place().empty() || !Location(path).is_url()) return;
     if (store_.place(path) == input_.remote_place()) throw OutputError(shown_url(path), "would overwrite the input");
 }
 
@@ -164,7 +164,7 @@ void StoreTarget::open_side(SideText& side, const std::string& path) {
     if (path.empty()) return;
     refuse_input(path);
     side.path = path;
-    if (!is_store_url(path)) {
+    if (!Location(path).is_url()) {
         if (!options_.dry_run) side.file.emplace(path, input_);
         return;
     }

@@ -48,16 +48,16 @@ std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, 
 
 }  // namespace
 
-bool check_input(Context& context, const std::string& path, StandardOutput& out) {
+bool check_input(Context& context, const Location& location, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
     const bool reads_records = arguments.quasi || !arguments.stage.options.is_empty();
     if (arguments.shows_columns || arguments.shows_template || reads_records) {
         bool is_sound = true;
-        with_input(context, path, nullptr, [&](OpenInput& opened) {
+        with_input(context, location, nullptr, [&](OpenInput& opened) {
             const bool needs_columns = arguments.shows_columns || arguments.shows_template || arguments.quasi;
             if (needs_columns && is_json_lines(opened.dialect))
                 throw UsageError(formatted("{}: JSON Lines has no columns; cleave check lists the keys of the records",
-                                           display_name(path)));
+                                           location.shown()));
             if (arguments.shows_columns) {
                 print_columns(context, opened, out);
             } else if (arguments.shows_template) {
@@ -70,9 +70,9 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
         return is_sound;
     }
     CheckReport report;
-    report.path = path;
+    report.location = location;
     report.terminator_given = !arguments.dialect.sniff_terminator;
-    with_input(context, path, nullptr, [&](OpenInput& opened) {
+    with_input(context, location, nullptr, [&](OpenInput& opened) {
         report.sniffed = opened.sniffed;
         report.has_header = context.has_header();
         report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;

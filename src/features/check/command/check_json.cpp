@@ -117,7 +117,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     const Findings& findings = report.examination.findings;
     const Census& census = report.examination.census;
     Json json;
-    json["path"] = report.path;
+    json["path"] = report.location.name();
     json["size"] = findings.size;
     json["records"] = report.records();
     json["header"] = report.shows_header();

@@ -24,7 +24,7 @@ constexpr const char* kNone = "none";
 class TextReport {
 public:
     TextReport(StandardOutput& out, const CheckReport& report, bool colour, bool groups)
-        : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour), groups_(groups) {}
+        : out_(out), report_(report), name_(printable(report.location.shown())), colour_(colour), groups_(groups) {}
 
     void print() {
         const std::string names = names_text();

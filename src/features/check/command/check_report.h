@@ -11,11 +11,12 @@
 #include "cleave/encoding.h"
 #include "cleave/examine.h"
 #include "cli/standard_output.h"
+#include "core/reader/location.h"
 
 namespace cleave::cli {
 
 struct CheckReport {
-    std::string path;
+    Location location;
     bool has_header = true;  // meaningful only if there is a record
     bool bom = false;
     Compression compression = Compression::kNone;

@@ -14,7 +14,7 @@
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "core/reader/input_parts.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 #include "core/writer/stream_path.h"
 
 namespace cleave::cli {
@@ -29,10 +29,11 @@ bool is_regular(const std::string& path) {
 void require_file(const Context& context, OpenInput& opened) {
     const auto refuse = [&](const char* why) {
         throw UsageError(formatted("{}: {}; only a plain or gzip regular file can have an index",  //
-                                   display_name(context.path), why));
+                                   context.location.shown(), why));
     };
-    if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
-    if (is_store_url(context.path) && !is_bucket_url(context.path)) refuse("it is a file of a web server");
+    if (context.location.is_stream() || leads_to_stream(context.location.name()))
+        refuse("it is standard input or another descriptor");
+    if (context.location.is_web()) refuse("it is a file of a web server");
     Input& input = opened.input;
     if (!input.is_stream()) return;
     input.peek(1);  // detects the compression
@@ -40,8 +41,8 @@ void require_file(const Context& context, OpenInput& opened) {
     if (input.compression() != Compression::kNone) {
         refuse(formatted("it is compressed with {}", compression_name(input.compression())).c_str());
     }
-    const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
-    if (cannot_be_mapped) throw SystemError(ENOMEM, std::generic_category(), context.path);
+    const bool cannot_be_mapped = is_regular(context.location.name()) && input.identity().size > 0;
+    if (cannot_be_mapped) throw SystemError(ENOMEM, std::generic_category(), context.location.name());
     refuse("it is a pipe, a device, or a file without a size");
 }
 
@@ -81,7 +82,7 @@ std::string difference(const IndexContents& wanted, const IndexFile& file) {
 }
 
 void verify(Context& context, OpenInput& opened, FunctionRef<void(const Findings&)> found) {
-    const std::string path = index_path(context.path);
+    const std::string path = index_path(context.location.bare());
     std::string fault;
     IndexContents wanted;
     bool is_of_this_file = false;
@@ -98,13 +99,13 @@ void verify(Context& context, OpenInput& opened, FunctionRef<void(const Findings
     if (!fault.empty()) throw IndexError(formatted("not good: {}", fault));
     if (is_of_this_file) return;
     write_index(opened.input, wanted);
-    if (!context.arguments.quiet) print_message(formatted("{}: good; renewed for this file", display_name(path)));
+    if (!context.arguments.quiet) print_message(formatted("{}: good; renewed for this file", path));
 }
 
 }  // namespace
 
-void index_input(Context& context, const std::string& path, const Cancellation& cancellation) {
-    with_input(context, path, &cancellation, [&](OpenInput& opened) {
+void index_input(Context& context, const Location& location, const Cancellation& cancellation) {
+    with_input(context, location, &cancellation, [&](OpenInput& opened) {
         require_file(context, opened);
         const auto found = [&](const Findings& findings) { Diagnostics(context).take(findings); };
         if (context.arguments.verifies) {

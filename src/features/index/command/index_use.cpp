@@ -7,8 +7,8 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "core/reader/input_parts.h"
+#include "core/reader/location.h"
 #include "core/reader/remote_file.h"
-#include "core/reader/store_url.h"
 
 namespace cleave::cli {
 
@@ -37,21 +37,21 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
     const bool is_required = arguments.index == IndexUse::kRequire;
     if (arguments.index == IndexUse::kNever) return nullptr;
     Input& input = opened.input;
-    const bool is_of_web_server = is_store_url(context.path) && !is_bucket_url(context.path);
-    if (context.path == "-" || is_of_web_server || (input.is_stream() && !InputParts::is_gzip_file(input))) {
+    const Location& location = context.location;
+    if (location.is_stream() || location.is_web() || (input.is_stream() && !InputParts::is_gzip_file(input))) {
         if (!is_required) return nullptr;
         throw UsageError(formatted("{}: --index require needs a plain or gzip file, or such an object in a bucket",
-                                   display_name(context.path)));
+                                   location.shown()));
     }
     if (!input.is_stream() && input.blob().size() == 0) return nullptr;  // there is nothing to scan
     if (!is_required && !may_help(arguments, input)) return nullptr;
-    const std::string path = index_path(context.path);
+    const std::string path = index_path(location.bare());
     std::string fault;
     try {
         auto index = IndexFile::open(input, opened.dialect);
         if (!index && is_required) {
-            throw std::runtime_error(formatted("{} has no index; make one with: cleave index {}",
-                                               display_name(context.path), shell_word(context.path)));
+            throw std::runtime_error(formatted("{} has no index; make one with: cleave index {}", location.shown(),
+                                               shell_word(location.bare())));
         }
         if (index && input.is_stream() && !is_cut_on_arrival(arguments)) {
             read_by_index(input, index);
@@ -68,7 +68,7 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
         if (is_required) throw;
         return nullptr;
     }
-    if (!arguments.quiet) print_message(formatted("{}: not used: {}", display_name(path), fault));
+    if (!arguments.quiet) print_message(formatted("{}: not used: {}", path, fault));
     return nullptr;
 }
 

@@ -9,7 +9,7 @@
 #include "cli/formatted.h"
 #include "cli/named.h"
 #include "cli/verbs.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 
 namespace cleave::cli {
 namespace {
@@ -93,12 +93,12 @@ void read_summaries(Input& input, Summaries& summaries) {
 
 void run_plan(Context& context) {
     Summaries summaries;
-    for (const std::string& path : context.arguments.inputs) {
-        context.path = shown_name(path);
-        Input input = open_named(context, path, nullptr);
+    for (const Location& location : context.arguments.inputs) {
+        context.location = location;
+        Input input = open_named(context, location, nullptr);
         read_summaries(input, summaries);
     }
-    context.path = "summaries";
+    context.location = Location("summaries");
     if (!summaries.input()) throw RangesError("none were given; run cleave scan first");
     RangePlan plan = summaries.fold().plan(context.arguments.policy);
     plan.input = *summaries.input();

@@ -1,11 +1,9 @@
 #include "features/ranges/command/planned.h"
 
 #include "cli/formatted.h"
-#include "cli/messages.h"
 #include "cli/named.h"
 #include "core/reader/input_parts.h"
 #include "core/reader/stable_input.h"
-#include "core/reader/store_url.h"
 
 namespace cleave::cli {
 namespace {
@@ -37,7 +35,7 @@ void require_ranges(const Context& context, const Input& input) {
     if (InputParts::is_gzip_file(input)) why = ", or from a gzip file with an index, which cleave index makes";
     if (input.encoding() != Encoding::kBytes) why = ", and it is converted to UTF-8";
     throw UsageError(
-        formatted("{}: ranges can only be read from a plain regular file{}", display_name(context.path), why));
+        formatted("{}: ranges can only be read from a plain regular file{}", context.location.shown(), why));
 }
 
 InputVersion version_of(const Arguments& arguments, const Input& input) {
@@ -49,7 +47,7 @@ InputVersion version_of(const Arguments& arguments, const Input& input) {
 
 RangePlan take_plan_file(Context& context) {
     Arguments& arguments = context.arguments;
-    context.path = shown_name(arguments.plan);
+    context.location = arguments.plan;
     RangePlan plan = parse_plan_text(read_named(context, arguments.plan));
     require_first_piece(plan);
     arguments.dialect = settled_options(plan.dialect);
@@ -65,7 +63,7 @@ void require_version(const Context& context, const RangePlan& plan, const Input&
             formatted("it has {} bytes, but the plan is for {} bytes", version.size, plan.input.size));
     if (version != plan.input)
         throw InputChangedError(formatted("it is version {}, but the plan is for version {}; see --input-version",
-                                          display_name(version.name), display_name(plan.input.name)));
+                                          version.name, plan.input.name));
 }
 
 std::vector<Piece> planned_pieces(const Context& context, const RangePlan& plan, const Input& input, std::size_t first,

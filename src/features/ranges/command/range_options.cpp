@@ -59,7 +59,7 @@ void take_byte_range(const Given& given, Arguments& arguments) {
     }
     arguments.input_size = given.count("input-size", 0);
     take_version(given, arguments);
-    const bool is_pipe = arguments.inputs.front() == "-";
+    const bool is_pipe = arguments.inputs.front().is_stream();
     for (const char* option : {"skip-lines", "comment"}) {
         if (is_pipe && given.has(option))
             throw UsageError(
@@ -80,7 +80,7 @@ void take_range_plan(const Given& given, Arguments& arguments) {
         if (given.has("input-version")) throw UsageError("--input-version needs --plan");
         return;
     }
-    arguments.plan = *given.text("plan");
+    arguments.plan = Location(*given.text("plan"));
     if (arguments.plan.empty()) throw UsageError("--plan: '' names no file");
     for (const OptionRow& row : option_table()) {
         const bool is_beside = std::ranges::find(kBesidePlan, row.name) != kBesidePlan.end();
@@ -88,7 +88,7 @@ void take_range_plan(const Given& given, Arguments& arguments) {
         if ((row.verbs & bit(arguments.verb)) != 0 && (!is_beside || is_other)) given.refuse_both("plan", row.name);
     }
     if (arguments.verb == Verb::kCat && !given.has("pieces")) throw UsageError("cat --plan needs -n K");
-    const bool is_pipe = std::ranges::count(given.inputs(), "-") > 0;
+    const bool is_pipe = std::ranges::any_of(given.inputs(), &Location::is_stream);
     if (is_pipe) throw UsageError("--plan needs a FILE; a range of it is read again");
 }
 

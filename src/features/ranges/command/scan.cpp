@@ -79,11 +79,11 @@ void scan_pipe(Context& context) {
 }  // namespace
 
 void run_scan(Context& context) {
-    context.path = context.arguments.inputs.front();
-    if (context.path == "-") {
+    context.location = context.arguments.inputs.front();
+    if (context.location.is_stream()) {
         scan_pipe(context);
     } else {
-        with_input(context, context.path, nullptr, [&](OpenInput& opened) { scan_file(context, opened); });
+        with_input(context, context.location, nullptr, [&](OpenInput& opened) { scan_file(context, opened); });
     }
 }
 

@@ -46,7 +46,7 @@ std::string counts_text(const RuleCounts& counts) {
 
 void print_counts(const Context& context, const Rewriting& rewriting, const StageCounts& counts, StandardOutput& out) {
     const std::vector<StageRule> rules = rewriting.stage().rules();
-    out.print("{}: {}, {} of them empty\n", printable(display_name(context.path)), numbered(counts.records, "record"),
+    out.print("{}: {}, {} of them empty\n", printable(context.location.shown()), numbered(counts.records, "record"),
               counts.empty_records);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         out.print("  {} {}: {}: {}\n", printable(rules[i].source.origin),

@@ -14,7 +14,7 @@
 #include "cli/formatted.h"
 #include "cli/permissions.h"
 #include "cli/prepare.h"
-#include "core/reader/store_url.h"
+#include "core/reader/location.h"
 #include "core/reader/temporary_file.h"
 #include "core/writer/stream_path.h"
 #include "features/redact/stage/key_versions.h"
@@ -72,10 +72,9 @@ Permissions permissions_of_key(const Arguments& arguments) {
 
 // The report, what it lists, and the input.
 Permissions permissions_of_verify(const Arguments& arguments, Permissions permissions) {
-    const std::string& report = arguments.inputs.front();
-    if (!is_store_url(report))
-        permissions.read.push_back(leads_to_stream(report) ? "." : nearest_directory(std::string(folder_of(report))));
-    permissions.read.push_back(arguments.reported_input);
+    const Location& report = arguments.inputs.front();
+    if (!report.is_url()) permissions.read.push_back(nearest_directory(folder_beside(report.name())));
+    permissions.read.push_back(arguments.reported_input.name());
     permissions.write.clear();
     return permissions;
 }

@@ -1,7 +1,5 @@
 #include "cli/stage_options.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -10,7 +8,7 @@
 
 #include "cli/choices.h"
 #include "cli/formatted.h"
-#include "cli/messages.h"
+#include "cli/named.h"
 #include "cli/option_table.h"
 #include "cli/values.h"
 #include "core/reader/fd.h"
@@ -20,11 +18,9 @@ namespace {
 
 constexpr std::size_t kMaxRulesFile = std::size_t{16} << 20;
 
-std::string read_rules(const std::string& path) {
-    const Fd file(path == "-" ? ::fcntl(0, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.is_open()) throw_errno(path);
-    std::string text = read_to_end(file.get(), kMaxRulesFile, path);
-    if (text.size() > kMaxRulesFile) throw UsageError(formatted("{}: too long for a rules file", path));
+std::string read_rules(const Location& location) {
+    std::string text = read_to_end(open_file(location).get(), kMaxRulesFile, location.shown());
+    if (text.size() > kMaxRulesFile) throw UsageError(formatted("{}: too long for a rules file", location.shown()));
     return text;
 }
 
@@ -32,7 +28,8 @@ void take_rules(const Given& given, StageOptions& options) {
     if (const std::string* select = given.text("select")) options.select = RuleText{*select, given.spelling("select")};
     for (const std::string& rule : given.all("redact")) options.rules.push_back({rule, "--redact"});
     for (const std::string& path : given.all("rules")) {
-        for (RuleText& rule : rules_of_file(read_rules(path), display_name(path)))
+        const Location location(path);
+        for (RuleText& rule : rules_of_file(read_rules(location), location.shown()))
             options.rules.push_back(std::move(rule));
     }
     options.files = files_of_rules(options.rules);

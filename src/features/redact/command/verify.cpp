@@ -29,8 +29,7 @@
 #include "cli/stores.h"
 #include "cli/verbs.h"
 #include "core/reader/fd.h"
-#include "core/reader/store_url.h"
-#include "core/reader/temporary_file.h"
+#include "core/reader/location.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
 #include "features/redact/run/signed_report.h"
@@ -46,15 +45,15 @@ struct Listed {
     std::string_view fault = {};  // empty if the file is as reported
 };
 
-std::string read_report(const Context& context, const std::string& path) {
-    std::string text = read_named(context, path, kMaxSignedReport);
+std::string read_report(const Context& context, const Location& report) {
+    std::string text = read_named(context, report, kMaxSignedReport);
     if (text.size() > kMaxSignedReport)
         throw InputError(formatted("not a signed report: it is larger than {} MiB", kMaxSignedReport >> 20U));
     if (const auto manifest = parse_json(text); manifest && manifest->find("dialect") != nullptr) {
         throw InputError(
             formatted("a manifest, not a signed report; cleave join --manifest {} >/dev/null compares the "
                       "pieces with it",
-                      shell_word(shown_name(path))));
+                      shell_word(report.bare())));
     }
     return text;
 }
@@ -66,7 +65,7 @@ void require_authentic(const std::string& report, const KeyRing& keys) {
         formatted("not authentic: it has been changed, or was not signed with the key {} (id {})", key, keys.id(key)));
 }
 
-std::vector<Listed> files_to_compare(const ReportedFiles& files, const std::string& input) {
+std::vector<Listed> files_to_compare(const ReportedFiles& files, const Location& input) {
     std::vector<Listed> listed;
     listed.reserve(files.pieces.size() + 2);
     for (const ReportedFile& piece : files.pieces)
@@ -74,14 +73,14 @@ std::vector<Listed> files_to_compare(const ReportedFiles& files, const std::stri
     if (files.manifest) listed.push_back({files.manifest->name, *files.manifest});
     if (input.empty()) return listed;
     const ContentDigest keyed{files.input.size, files.input.hmac_sha256};
-    listed.push_back({formatted("the input, {}", display_name(shown_name(input))), {input, keyed, std::nullopt}, true});
+    listed.push_back({formatted("the input, {}", input.shown()), {input.name(), keyed, std::nullopt}, true});
     return listed;
 }
 
 // Standard input can be only one of the files.
-void require_one_stream(const std::string& report, const std::vector<Listed>& listed) {
+void require_one_stream(const Location& report, const std::vector<Listed>& listed) {
     const auto is_stream = [](const Listed& each) { return each.file.name == kStandardStream; };
-    const auto streams = std::ranges::count_if(listed, is_stream) + (report == kStandardStream ? 1 : 0);
+    const auto streams = std::ranges::count_if(listed, is_stream) + (report.is_stream() ? 1 : 0);
     if (streams > 1) throw UsageError("only one of the report, its output and its input can be standard input");
 }
 
@@ -120,30 +119,28 @@ ContentDigest digest_of(Reader read, std::uint64_t expected) {
 // Compares what the report lists with what is there. `keys` is null without a key.
 class Comparison {
 public:
-    Comparison(const Context& context, const KeyRing* keys) : context_(context), keys_(keys) {
-        const std::string& report = context.arguments.inputs.front();
-        const bool is_stream = report == kStandardStream || leads_to_stream(report);
-        folder_ = is_stream ? "" : folder_of(report);
+    Comparison(const Context& context, const KeyRing* keys)
+        : context_(context), keys_(keys), folder_(folder_beside(context.arguments.inputs.front().name())) {
         // A web server may take more than a name from a URL, and what follows a question mark is of the report alone.
-        if (is_store_url(folder_) && !is_bucket_url(folder_))
+        if (folder_.is_web())
             throw UsageError("verify: the report of a web server does not say where its files are; download them");
-        if (!is_store_url(folder_)) descriptor_ = open_folder(folder_);
+        if (!folder_.is_url()) descriptor_ = open_folder(folder_.name());
     }
 
     // Objects are read ahead, each by many requests and with up to 96 MiB.
     unsigned thread_count() const {
         constexpr unsigned kObjectsAtOnce = 4;
         const unsigned threads = context_.arguments.execution.thread_count();
-        return is_store_url(folder_) ? std::min(threads, kObjectsAtOnce) : threads;
+        return folder_.is_url() ? std::min(threads, kObjectsAtOnce) : threads;
     }
 
     // Says how the file differs from what is reported; "" if it does not.
     std::string_view of(const Listed& listed) const {
         const std::string& name = listed.file.name;
         const bool is_named = listed.is_input || name == kStandardStream;
-        const std::string path = is_named ? name : folder_ + name;
-        if (const Store* const store = store_of(context_, path)) return of_object(*store, path, listed);
-        if (is_named) return of_file(open_file(name), listed);
+        const Location location(is_named ? name : folder_.name() + name);
+        if (const Store* const store = store_of(context_, location)) return of_object(*store, location.name(), listed);
+        if (is_named) return of_file(open_file(location), listed);
         try {
             return of_file(open_beneath(descriptor_, name, listed.shown), listed);
         } catch (const std::system_error& error) {
@@ -191,8 +188,8 @@ private:
 
     const Context& context_;
     const KeyRing* keys_;
-    std::string folder_;  // of the report
-    Fd descriptor_;       // the same, if it is not in a store
+    Location folder_;  // of the report
+    Fd descriptor_;    // the same, if it is not in a store
 };
 
 // Who wrote the report.
@@ -205,13 +202,12 @@ std::string origin_of(const KeyRing* keys) {
 }  // namespace
 
 bool run_verify(Context& context) {
-    const std::string& path = context.arguments.inputs.front();
-    context.path = shown_name(path);
-    const std::string report = read_report(context, path);
+    context.location = context.arguments.inputs.front();
+    const std::string report = read_report(context, context.location);
     const KeyRing* const keys = context.arguments.is_keyless ? nullptr : context.keys.get();
     if (keys != nullptr) require_authentic(report, *keys);
     std::vector<Listed> listed = files_to_compare(files_of_report(report), context.arguments.reported_input);
-    require_one_stream(path, listed);
+    require_one_stream(context.location, listed);
     const Comparison comparison(context, keys);
     parallel_for(listed.size(), comparison.thread_count(),
                  [&](std::size_t i) { listed[i].fault = comparison.of(listed[i]); });
@@ -222,7 +218,7 @@ bool run_verify(Context& context) {
         ++different;
         out.print("{}: {}\n", printable(each.shown), each.fault);
     }
-    out.print("{}: {}; ", printable(display_name(context.path)), origin_of(keys));
+    out.print("{}: {}; ", printable(context.location.shown()), origin_of(keys));
     if (different > 0) {
         out.print("{} of {} {}\n", different, numbered(listed.size(), "file"), different == 1 ? "differs" : "differ");
     } else {

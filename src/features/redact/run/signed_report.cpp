@@ -8,7 +8,6 @@
 
 #include "cleave/error.h"
 #include "cleave/version.h"
-#include "core/reader/temporary_file.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
 #include "features/redact/stage/key_derivation.h"
@@ -89,7 +88,7 @@ ReportedFile file_of(const Json& json, bool is_piece) {
 }  // namespace
 
 std::string name_in_report(const std::string& report, const std::string& path) {
-    const std::string folder(leads_to_stream(report) ? "" : folder_of(report));
+    const std::string folder = folder_beside(report);
     const auto name = path_beneath(folder, path);
     if (!name || leads_to_stream(path)) {
         throw ArgumentError("--sign: '" + path + "' is not beneath " +

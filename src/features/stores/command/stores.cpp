@@ -40,13 +40,13 @@ void permit_connections(Permissions& permissions, const Stores& stores) {
 
 }  // namespace
 
-void open_store(Context& context, const std::string& url) {
+void open_store(Context& context, const Location& url) {
     if (!context.stores) context.stores = std::make_shared<Stores>();
     context.stores->open(url);
 }
 
-const Store* store_of(const Context& context, const std::string& name) {
-    return context.stores ? context.stores->find(name) : nullptr;
+const Store* store_of(const Context& context, const Location& location) {
+    return context.stores ? context.stores->find(location) : nullptr;
 }
 
 bool has_object(const Store& store, const std::string& url) { return store.has(url, nullptr); }

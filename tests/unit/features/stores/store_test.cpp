@@ -29,16 +29,17 @@ std::string refusal(const Work& work) {
 
 TEST(Store, TellsUrlsFromPaths) {
     for (const char* const url : {"s3://bucket/key", "gs://b/k", "https://host/file.csv", "http://host/"}) {
-        EXPECT_TRUE(is_store_url(url)) << url;
+        EXPECT_TRUE(Location(url).is_url()) << url;
     }
     for (const char* const path : {"", "-", "s3:/bucket", "./s3://x", "file:///x", "ftp://host/x", "S3://bucket/key"}) {
-        EXPECT_FALSE(is_store_url(path)) << path;
+        EXPECT_FALSE(Location(path).is_url()) << path;
     }
-    EXPECT_EQ(store_root("s3://bucket/a/b?c"), "s3://bucket");
-    EXPECT_EQ(store_root("https://host?x"), "https://host");
-    EXPECT_EQ(store_root("s3://bucket"), "s3://bucket");
-    EXPECT_EQ(store_root("folder/file"), "");
-    EXPECT_TRUE(is_bucket_url("gs://b/k") && !is_bucket_url("https://host/k"));
+    EXPECT_EQ(Location("s3://bucket/a/b?c").root(), "s3://bucket");
+    EXPECT_EQ(Location("https://host?x").root(), "https://host");
+    EXPECT_EQ(Location("s3://bucket").root(), "s3://bucket");
+    EXPECT_EQ(Location("folder/file").root(), "");
+    EXPECT_TRUE(Location("gs://b/k").is_bucket() && Location("https://host/k").is_web());
+    EXPECT_EQ(Location("-").shown(), "stdin");
     EXPECT_EQ(shown_url("https://host/file?X-Amz-Signature=1"), "https://host/file");
     EXPECT_EQ(shown_url("s3://bucket/key"), "s3://bucket/key");
 }

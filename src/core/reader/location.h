@@ -1,0 +1,50 @@
+// Where a name leads that a user or a manifest gives. It is parsed once, by its spelling alone; what follows asks the
+// kind. Whether a file is a pipe or a device is asked of the system: see core/writer/stream_path.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cleave {
+
+// A URL without its query, which may contain a signature.
+inline std::string shown_url(const std::string& url) { return url.substr(0, url.find('?')); }
+
+class Location {
+public:
+    // The file with the empty name, which stands for none.
+    Location() = default;
+    explicit Location(std::string name) : name_(std::move(name)), kind_(kind_of(name_)) {}
+
+    const std::string& name() const noexcept { return name_; }  // as given
+    bool empty() const noexcept { return name_.empty(); }
+
+    bool is_stream() const noexcept { return kind_ == Kind::kStream; }  // "-": standard input or output
+    bool is_bucket() const noexcept { return kind_ == Kind::kBucket; }  // an object, which can be written: "s3://b/key"
+    bool is_web() const noexcept { return kind_ == Kind::kWeb; }        // a file of a web server
+    bool is_url() const noexcept { return is_bucket() || is_web(); }
+
+    std::string bare() const { return is_url() ? shown_url(name_) : name_; }  // as the user may type it again
+    std::string shown() const { return is_stream() ? "stdin" : bare(); }      // in messages
+    // What the URLs of one bucket or server have in common: "s3://bucket". Empty for anything else.
+    std::string_view root() const noexcept {
+        const std::string_view name(name_);
+        return is_url() ? name.substr(0, name.find_first_of("/?#", name.find("://") + 3)) : std::string_view();
+    }
+
+private:
+    enum class Kind : std::uint8_t { kFile, kStream, kBucket, kWeb };
+
+    static Kind kind_of(std::string_view name) noexcept {
+        if (name == "-") return Kind::kStream;
+        if (name.starts_with("s3://") || name.starts_with("gs://")) return Kind::kBucket;
+        return name.starts_with("https://") || name.starts_with("http://") ? Kind::kWeb : Kind::kFile;
+    }
+
+    std::string name_;
+    Kind kind_ = Kind::kFile;
+};
+
+}  // namespace cleave
