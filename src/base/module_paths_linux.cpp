@@ -1,5 +1,3 @@
-#include "base/module_paths.h"
-
 #include <link.h>
 #include <unistd.h>
 
@@ -9,6 +7,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "base/module.h"
 
 namespace cleave {
 namespace {
@@ -63,12 +63,6 @@ std::vector<std::string> module_paths(const std::string& name) {
     constexpr std::string_view kConfigured = CLEAVE_MODULE_FOLDER;
     if (kConfigured.starts_with('/')) paths.push_back(std::string(kConfigured).append("/").append(name));
     return paths;
-}
-
-std::string first_existing(const std::vector<std::string>& paths) {
-    const auto exists = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
-    const auto found = std::ranges::find_if(paths, exists);
-    return found == paths.end() ? std::string() : *found;
 }
 
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/module_paths.h"
+#include "base/module.h"
 #include "cli/formatted.h"
 
 namespace cleave::cli {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/module.h"
+
 namespace cleave {
 
 static_assert(static_cast<cleave_device_fault>(DeviceFault::kNone) == CLEAVE_DEVICE_GOOD);
@@ -92,14 +94,8 @@ DeviceStatus Device::elapsed(void* from, void* to, double& seconds) noexcept {
 }
 
 std::string check_device(const cleave_device& face) {
-    if (face.interface_version != CLEAVE_DEVICE_VERSION) {
-        return "it is for version " + std::to_string(face.interface_version) + " of the interface, not " +
-               std::to_string(CLEAVE_DEVICE_VERSION);
-    }
-    if (face.struct_size < sizeof face) {
-        return "its cleave_device has " + std::to_string(face.struct_size) + " bytes, not " +
-               std::to_string(sizeof face);
-    }
+    const std::string fault = table_fault(&face, CLEAVE_DEVICE_VERSION, sizeof face, "cleave_device");
+    if (!fault.empty()) return fault;
     const auto are_there = [](auto... members) { return ((members != nullptr) && ...); };
     const bool is_whole =
         are_there(face.name, face.uuid, face.driver_version, face.runtime_version, face.make_memory_manager,

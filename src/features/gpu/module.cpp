@@ -1,15 +1,8 @@
 #include "features/gpu/module.h"
 
-#include <dlfcn.h>
-
-#include <array>
-#include <stdexcept>
 #include <string_view>
-#include <system_error>
 
-#include "base/module_paths.h"
-#include "base/printable.h"
-#include "base/shared_library.h"
+#include "base/module.h"
 #include "cleave/error.h"
 
 namespace cleave {
@@ -23,27 +16,22 @@ constexpr const char* kModuleName = "cleave_cuda.so";
     throw DeviceUnavailable(Missing::kModule, "device: the module cannot be used: " + path + ": " + why);
 }
 
-// The module stays loaded, because an exiting thread may run its code after the last device is gone.
-void* load(const std::string& path) {
+cleave_device_open_function open_function(const std::string& path) {
     try {
-        return load_library(path);
-    } catch (const UntrustedLibrary& error) {
+        return reinterpret_cast<cleave_device_open_function>(module_function(path, CLEAVE_DEVICE_SYMBOL));
+    } catch (const ModuleError& error) {
+        if (error.is_trusted()) throw_unusable(path, error.what());
         throw DeviceUnavailable(Missing::kTrust, "device: the module " + path + " is not loaded: " + error.what());
-    } catch (const std::system_error& error) {
-        throw_unusable(path, error.code().message());
-    } catch (const std::runtime_error& error) {
-        throw_unusable(path, error.what());
     }
 }
 
 std::shared_ptr<Device> open_library(const std::string& path, const std::string& config) {
-    const auto open = reinterpret_cast<cleave_device_open_function>(::dlsym(load(path), CLEAVE_DEVICE_SYMBOL));
-    if (open == nullptr) throw_unusable(path, "it has no function " CLEAVE_DEVICE_SYMBOL);
-    std::array<char, 256> message{};
+    const cleave_device_open_function open = open_function(path);
+    ModuleMessage message;
     const cleave_device* device = nullptr;
     const cleave_device_opening opening = open(config.c_str(), &device, message.data(), message.size());
-    message.back() = 0;
-    const std::string why = message.front() != 0 ? ": " + printable(message.data()) : "";
+    const std::string text = message.text();
+    const std::string why = text.empty() ? "" : ": " + text;
     if (opening == CLEAVE_DEVICE_NO_DRIVER) throw DeviceUnavailable(Missing::kDriver, "device: no driver" + why);
     if (opening == CLEAVE_DEVICE_NO_CARD) throw DeviceUnavailable(Missing::kCard, "device: no such card" + why);
     if (opening != CLEAVE_DEVICE_OPENED || device == nullptr) throw_unusable(path, "it returned no device" + why);
@@ -60,11 +48,9 @@ bool is_number(std::string_view text) {
 std::shared_ptr<Device> open_module(const std::vector<std::string>& paths, const std::string& config) {
     const std::string found = first_existing(paths);
     if (!found.empty()) return open_library(found, config);
-    std::string looked;
-    for (const std::string& path : paths) looked += (looked.empty() ? "" : ", ") + path;
     throw DeviceUnavailable(
         Missing::kModule,
-        "device: the GPU module cleave_cuda.so is not installed, see doc/guide/devices.md; looked for " + looked);
+        "device: the GPU module cleave_cuda.so is not installed, see doc/guide/devices.md" + looked_for(paths));
 }
 
 std::shared_ptr<Device> open_device(const std::string& name) {

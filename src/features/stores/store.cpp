@@ -8,8 +8,6 @@
 
 #include "base/content_hash.h"
 #include "base/module.h"
-#include "base/module_paths.h"
-#include "base/printable.h"
 #include "core/reader/input_parts.h"
 #include "features/stores/read_ahead_file.h"
 
@@ -20,6 +18,7 @@ namespace {
 ModuleKind module_kind() {
     return {.file = "cleave_store.so",
             .function = CLEAVE_STORE_SYMBOL,
+            .type = "cleave_store_module",
             .version = CLEAVE_STORE_VERSION,
             .size = sizeof(cleave_store_module),
             .need = "URLs need",
@@ -58,8 +57,7 @@ public:
     cleave_store_call* get() noexcept { return &call_; }
 
     void judge(cleave_store_result result) {
-        message_.back() = 0;
-        const std::string message = printable(message_.data());
+        const std::string message = message_.text();
         switch (result) {
             case CLEAVE_STORE_DONE: return;
             case CLEAVE_STORE_CHANGED: throw InputChangedError(message);
@@ -83,7 +81,7 @@ private:
     const Cancellation* cancellation_;
     const Clock::duration grace_;
     std::optional<Clock::time_point> cancelled_;  // when that was noticed
-    std::array<char, 256> message_{};
+    ModuleMessage message_;
     cleave_store_call call_;
 };
 

@@ -93,7 +93,7 @@ TEST(MemoryManagerNames, ThatDoNotExist) {
 TEST(MemoryPlugins, FaultsAreErrorsThatNameThePlugin) {
     const std::string prefix = "memory manager " + kFaulty + ": ";
     const std::array faults{
-        std::pair{"version", "is for version 7 of the interface, not 1"},
+        std::pair{"version", "it is for version 7 of the interface, not 1"},
         std::pair{"struct-size", "its cleave_memory_manager has 40 bytes, not 112"},
         std::pair{"no-release", "lacks a member that every manager has"},
         std::pair{"no-name", "lacks a member that every manager has"},
@@ -112,6 +112,9 @@ TEST(MemoryPlugins, FaultsAreErrorsThatNameThePlugin) {
 TEST(MemoryPlugins, AMessageOfAnyLengthIsCut) {
     const std::string text = failure_of(kFaulty + ":open=" + std::string(1000, 'x'));
     EXPECT_EQ(text, "memory manager " + kFaulty + ": cannot start: " + std::string(255, 'x'));
+    const std::string end =
+        failure_of(kFaulty + ":open=" + std::string(253, 'x') + "\xe2\x82\xac");  // no half of a sign
+    EXPECT_EQ(end, "memory manager " + kFaulty + ": cannot start: " + std::string(253, 'x'));
 }
 
 TEST(MemoryPlugins, LibrariesThatAreNone) {
@@ -119,7 +122,7 @@ TEST(MemoryPlugins, LibrariesThatAreNone) {
     EXPECT_EQ(failure_of(missing).find("memory manager " + missing + ": "), 0U);
     EXPECT_NE(failure_of(missing).find("No such file or directory"), std::string::npos);
     const std::string none = kPlugins + "/no_symbol.so";
-    EXPECT_EQ(failure_of(none), "memory manager " + none + ": has no function cleave_memory_manager_open");
+    EXPECT_EQ(failure_of(none), "memory manager " + none + ": it has no function cleave_memory_manager_open");
 }
 
 // A copy of a plugin in its own folder, inside the trusted folder of the plugins.

@@ -1,7 +1,6 @@
 #include "features/redact/stage/forbidden/pattern.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -11,9 +10,7 @@
 #include <utility>
 
 #include "base/module.h"
-#include "base/module_paths.h"
 #include "base/mutex.h"
-#include "base/printable.h"
 #include "cleave/error.h"
 #include "cleave/stage.h"
 #include "features/redact/stage/forbidden/forbidden.h"
@@ -26,6 +23,7 @@ namespace {
 ModuleKind module_kind() {
     return {.file = "cleave_re2.so",
             .function = CLEAVE_PATTERNS_SYMBOL,
+            .type = "cleave_patterns",
             .version = CLEAVE_PATTERNS_VERSION,
             .size = sizeof(cleave_patterns),
             .need = "patterns need",
@@ -37,11 +35,10 @@ const cleave_patterns& open_module(const std::vector<std::string>& paths) {
 }
 
 void* compile(const cleave_patterns& module, const std::string& text) {
-    std::array<char, 256> message{};
+    ModuleMessage message;
     void* const pattern = module.compile(text.data(), text.size(), message.data(), message.size());
-    message.back() = 0;
     if (pattern != nullptr) return pattern;
-    const std::string why = printable(message.data());
+    const std::string why = message.text();
     throw ArgumentError("not a pattern of RE2" + (why.empty() ? "" : ": " + why));
 }
 

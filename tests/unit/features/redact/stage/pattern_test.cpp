@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/module_paths.h"
+#include "base/module.h"
 #include "cleave/error.h"
 #include "cleave/stage.h"
 
@@ -78,7 +78,7 @@ TEST(Pattern, NeedsAWholeModule) {
         return what.substr(std::min(start.size(), what.size()));
     };
     EXPECT_EQ(reason(stub("stub_patterns_version")), "it is for version 7 of the interface, not 1");
-    EXPECT_EQ(reason(stub("stub_patterns_short")), "its struct has 8 bytes, not 32");
+    EXPECT_EQ(reason(stub("stub_patterns_short")), "its cleave_patterns has 8 bytes, not 32");
     EXPECT_EQ(reason(stub("stub_patterns_member")), "it lacks a member");
     EXPECT_EQ(reason(stub("stub_patterns_symbol")), "it has no function cleave_patterns_open");
     EXPECT_TRUE(refusal({"/proc/self/maps"}).starts_with("the module /proc/self/maps "));
