@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -95,5 +96,30 @@ class Cancelled : public ErrorOf<std::runtime_error> {
 public:
     Cancelled() : ErrorOf("cancelled") {}
 };
+
+// What an exception means to the user. The command, the C interface and the module of Python all report this.
+struct Failure {
+    enum class Kind : std::uint8_t {
+        kSystem,    // the system refused, or memory ran out
+        kArgument,  // a request that can never be met
+        kUnfit,     // a request that this input cannot meet
+        kInput,     // the input is malformed
+        kChanged,   // the input changed
+        kIndex,     // the index of the input must not be used
+    };
+    Kind kind;
+    int status;                    // the exit status of the command: 1 to 4
+    const std::exception* error;   // null if it is none
+    const char* what;              // why
+    std::optional<Place> place{};  // where in the input, if known
+
+    template <class Wanted>
+    const Wanted* as() const noexcept {
+        return dynamic_cast<const Wanted*>(error);
+    }
+};
+
+// Describes the exception that is being handled. Call it in a handler; the pointers are valid until the handler ends.
+Failure current_failure() noexcept;
 
 }  // namespace cleave

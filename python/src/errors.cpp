@@ -3,8 +3,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include <cstring>
-#include <new>
 #include <string>
 #include <system_error>
 
@@ -70,24 +68,26 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
         std::rethrow_exception(thrown);
     } catch (const PlacedError& error) {
         raise_input(error.error, error.is_open_quote, error.header_records);
-    } catch (const OpenQuoteError& error) {
-        raise_input(error, true, std::nullopt);
-    } catch (const InputError& error) {
-        raise_input(error, false, std::nullopt);
-    } catch (const InputChangedError& error) {
-        raise("InputChangedError", message(error.what()));
-    } catch (const IndexError& error) {
-        raise("InputChangedError", message(std::string("the index of the input: ") + error.what()));
     } catch (const RuleError& error) {
         raise("RuleError", message(error.what()), text(error.origin()), text(error.text()), error.place());
     } catch (const ValueLimitError& error) {
         raise("UsageError", text(std::string(error.what()) + " in by; max_values allows more"));
-    } catch (const std::invalid_argument& error) {
-        raise("UsageError", message(error.what()));
-    } catch (const std::system_error& error) {
-        raise_system(error);
-    } catch (const Error& error) {
-        raise("Error", message(error.what()));
+    } catch (...) {
+        using Kind = Failure::Kind;
+        const Failure failure = current_failure();
+        switch (failure.kind) {
+            case Kind::kInput:
+                return raise_input(*failure.as<InputError>(), failure.as<OpenQuoteError>() != nullptr, std::nullopt);
+            case Kind::kChanged: return raise("InputChangedError", message(failure.what));
+            case Kind::kIndex:
+                return raise("InputChangedError", message(std::string("the index of the input: ") + failure.what));
+            case Kind::kArgument:
+            case Kind::kUnfit: return raise("UsageError", message(failure.what));
+            case Kind::kSystem: break;
+        }
+        if (const auto* error = failure.as<std::system_error>()) return raise_system(*error);
+        if (failure.as<Error>() == nullptr) throw;  // nanobind translates it
+        raise("Error", message(failure.what));
     }
 }
 

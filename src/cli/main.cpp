@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,10 +43,8 @@ namespace cleave::cli {
 namespace {
 
 constexpr int kDone = 0;
-constexpr int kSystem = 1;
 constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
-constexpr int kChanged = 4;
 
 // split --json: an error is an event, too. If this fails, there is still the message.
 void print_error_event(int code, std::string_view text) noexcept {
@@ -128,76 +125,67 @@ int fail(const Context& context, const RuleError& error) {
     return code;
 }
 
-int status_of(const DeviceUnavailable& error) {
-    return error.missing() == DeviceUnavailable::Missing::kTrust ? kUsage : kSystem;
+int status_of(const Failure& failure) {
+    const auto* const error = failure.as<DeviceUnavailable>();
+    return error != nullptr && error->missing() == DeviceUnavailable::Missing::kTrust ? kUsage : failure.status;
 }
 
-std::string describe(const Context& context, const SpoolError& error) {
+std::string spool_hint(const Context& context) {
     const Policy& policy = context.arguments.policy;
     const bool is_only_way = policy.together || policy.by || context.arguments.verb != Verb::kSplit ||
                              needs_two_passes(context.arguments.stage);
-    return formatted("{}; {}allow it with --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
+    return formatted("; {}allow it with --spool plain", is_only_way ? "" : "use -l or -C, or ");
 }
 
-// The place of the error, after a blank; empty if it has none.
-std::string described_place(const Context& context, const InputError& error) {
-    if (!error.place()) return "";
+// The place of the error, after a blank.
+std::string described_place(const Context& context, const Place& place) {
     // Until the end of the header is known, the place is in the header.
     const bool is_header = context.has_header() && context.header_records == 0;
     const std::uint64_t header_records = is_header ? UINT64_MAX : context.header_records;
     const std::optional<std::uint64_t> line =
-        context.are_records_lines ? std::optional(error.place()->record + 1) : std::nullopt;
-    return ' ' + describe_place(*error.place(), header_records, line);
+        context.are_records_lines ? std::optional(place.record + 1) : std::nullopt;
+    return ' ' + describe_place(place, header_records, line);
+}
+
+// The reason of a failure, with what helps.
+std::string reason(const Context& context, const Failure& failure) {
+    const std::string what = failure.what;
+    const Arguments& arguments = context.arguments;
+    if (failure.place) return what + described_place(context, *failure.place);
+    if (const auto* error = failure.as<HeaderSizeError>()) return describe(context, *error);
+    if (failure.as<ValueLimitError>() != nullptr)
+        return formatted("{} of {}; --max-values allows more", what, arguments.policy.by->columns.text);
+    if (failure.as<SnapshotError>() != nullptr) return "--snapshot needs a plain regular file: " + what;
+    if (failure.as<SpoolError>() != nullptr) return what + spool_hint(context);
+    if (failure.as<MissingDirectoryError>() != nullptr)
+        return what + (arguments.verb == Verb::kSplit ? "; --mkdir creates it" : "");
+    if (failure.as<OtherPieceError>() != nullptr) return what + "; -f replaces it";
+    if (failure.as<CloneError>() != nullptr) return what + "; --reflink auto would copy";
+    if (const auto* error = failure.as<std::system_error>())
+        return what + hint(arguments, error->code()) + url_hint(context, error->code());
+    return what;
 }
 
 // Runs `work` and turns what it throws into a message and an exit status. Throws only std::bad_alloc.
 template <class Work>
 int described(const Context& context, const Work& work) {
-    const auto about_input = [&](const std::string& what) { return context.location.shown() + ": " + what; };
     try {
         return work();
     } catch (const UsageError& error) {
         return fail(context, kUsage, error.what());
-    } catch (const InputError& error) {
-        return fail(context, kMalformed, about_input(error.what() + described_place(context, error)));
-    } catch (const HeaderSizeError& error) {
-        return fail(context, kUsage, about_input(describe(context, error)));
-    } catch (const PieceCountError& error) {
-        return fail(context, kUsage, about_input(error.what()));
-    } catch (const ValueLimitError& error) {
-        return fail(context, kUsage,
-                    about_input(formatted("{} of {}; --max-values allows more", error.what(),
-                                          context.arguments.policy.by->columns.text)));
-    } catch (const SnapshotError& error) {
-        return fail(context, kUsage,
-                    about_input(std::string("--snapshot needs a plain regular file: ") + error.what()));
-    } catch (const InputChangedError& error) {
-        return fail(context, kChanged, about_input(error.what()));
-    } catch (const IndexError& error) {
-        return fail(context, kChanged, index_path(context.location.bare()) + ": " + error.what());
     } catch (const RuleError& error) {
         return fail(context, error);
-    } catch (const DeviceUnavailable& error) {
-        return fail(context, status_of(error), error.what());
-    } catch (const SpoolError& error) {
-        return fail(context, kUsage, about_input(describe(context, error)));
-    } catch (const MissingDirectoryError& error) {
-        const bool has_option = context.arguments.verb == Verb::kSplit;
-        return fail(context, kUsage, std::string(error.what()) + (has_option ? "; --mkdir creates it" : ""));
-    } catch (const std::invalid_argument& error) {
-        return fail(context, kUsage, error.what());
-    } catch (const OtherPieceError& error) {
-        return fail(context, kSystem, std::string(error.what()) + "; -f replaces it");
-    } catch (const CloneError& error) {
-        return fail(context, kSystem, std::string(error.what()) + "; --reflink auto would copy");
     } catch (const std::bad_alloc&) {
         throw;
-    } catch (const std::system_error& error) {
-        return fail(
-            context, kSystem,
-            std::string(error.what()) + hint(context.arguments, error.code()) + url_hint(context, error.code()));
-    } catch (const std::exception& error) {
-        return fail(context, kSystem, error.what());
+    } catch (const std::exception&) {
+        using Kind = Failure::Kind;
+        const Failure failure = current_failure();
+        const bool is_about_input = failure.kind == Kind::kInput || failure.kind == Kind::kChanged ||
+                                    failure.kind == Kind::kUnfit || failure.as<SpoolError>() != nullptr;
+        const std::string subject = failure.kind == Kind::kIndex ? index_path(context.location.bare()) + ": "
+                                    : is_about_input             ? context.location.shown() + ": "
+                                                                 : "";
+        return fail(context, status_of(failure), subject + reason(context, failure));
     }
 }
 
@@ -206,13 +194,13 @@ template <class Work>
 int guarded(const Context& context, const Work& work) noexcept {
     try {
         return described(context, work);
-    } catch (const MemoryError& error) {
-        const bool is_explicit = context.arguments.memory_manager == "huge:explicit";
-        return fail(context, kSystem,
-                    is_explicit ? "huge:explicit: too few huge pages are reserved; sysctl vm.nr_hugepages reserves them"
-                                : error.what());
     } catch (const std::bad_alloc&) {
-        return fail(context, kSystem, "out of memory");
+        const Failure failure = current_failure();
+        const bool is_explicit =
+            failure.as<MemoryError>() != nullptr && context.arguments.memory_manager == "huge:explicit";
+        return fail(context, failure.status,
+                    is_explicit ? "huge:explicit: too few huge pages are reserved; sysctl vm.nr_hugepages reserves them"
+                                : failure.what);
     }
 }
 

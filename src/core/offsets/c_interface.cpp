@@ -1,13 +1,9 @@
 // The C interface. Exceptions are turned into statuses here, so none escapes from a C function.
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cleave/cleave_c.h"
@@ -36,46 +32,27 @@ struct cleave_plan {
 namespace cleave {
 namespace {
 
-void set_error(cleave_error* error, std::int32_t status, std::string_view message,
-               const std::optional<Place>& place = std::nullopt) noexcept {
-    if (error == nullptr) return;
-    *error = {};
-    error->status = status;
-    if (place) {
-        error->has_place = 1;
-        error->byte = place->offset;
-        error->record = place->record;
+void set_error(cleave_error& error, const Failure& failure) noexcept {
+    error = {};
+    error.status = failure.status;
+    if (failure.place) {
+        error.has_place = 1;
+        error.byte = failure.place->offset;
+        error.record = failure.place->record;
     }
-    const std::size_t size = std::min(message.size(), std::size_t{CLEAVE_MESSAGE_SIZE - 1});
-    std::memcpy(error->message, message.data(), size);
+    std::strncpy(error.message, failure.what, CLEAVE_MESSAGE_SIZE - 1);
 }
 
-// Runs `work` and returns its status. The handlers are in the same order as the command's: see described() in
-// cli/main.cpp.
+// Runs `work` and returns its status.
 template <class Work>
 std::int32_t guarded(cleave_error* error, const Work& work) noexcept {
-    const auto fail = [&](std::int32_t status, const std::exception& what,
-                          const std::optional<Place>& place = std::nullopt) {
-        set_error(error, status, what.what(), place);
-        return status;
-    };
     try {
         work();
         return CLEAVE_OK;
-    } catch (const InputError& fault) {
-        return fail(CLEAVE_INPUT, fault, fault.place());
-    } catch (const InputChangedError& fault) {
-        return fail(CLEAVE_CHANGED, fault);
-    } catch (const std::invalid_argument& fault) {
-        return fail(CLEAVE_ARGUMENT, fault);
-    } catch (const std::bad_alloc&) {
-        set_error(error, CLEAVE_SYSTEM, "out of memory");
-        return CLEAVE_SYSTEM;
-    } catch (const std::exception& fault) {
-        return fail(CLEAVE_SYSTEM, fault);
     } catch (...) {
-        set_error(error, CLEAVE_SYSTEM, "unknown failure");
-        return CLEAVE_SYSTEM;
+        const Failure failure = current_failure();
+        if (error != nullptr) set_error(*error, failure);
+        return failure.status;
     }
 }
 

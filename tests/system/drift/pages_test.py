@@ -151,7 +151,8 @@ def verbs(command, manual):
 
 def statuses(command, manual):
     """cleave(1), README.md and the guide list the exit statuses that the command can end with."""
-    constants = re.findall(r"^constexpr int k\w+ = (\d+);", (ROOT / "src/cli/main.cpp").read_text(), re.M)
+    constants = {status for name in ("src/cli/main.cpp", "src/core/offsets/failure.cpp")
+                 for status in re.findall(r"^ *constexpr int k\w+ = (\d+);", (ROOT / name).read_text(), re.M)}
     wanted = sorted({"0", *constants})
     found = {"cleave(1)": [tag for tag, _ in tagged(section(manual.texts["cleave(1)"], "EXIT STATUS"))]}
     for path in GUIDE:
