@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <span>
 #include <vector>
 

@@ -7,12 +7,10 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <thread>
 #include <tuple>
 

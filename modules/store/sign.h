@@ -7,10 +7,8 @@
 
 #include <ctime>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cleave::store {
 

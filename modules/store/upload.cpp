@@ -1,7 +1,6 @@
 #include "upload.h"
 
 #include <chrono>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>

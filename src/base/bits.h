@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace cleave {
 
@@ -20,5 +21,12 @@ constexpr std::uint32_t count_bits(std::uint64_t bits) {
 
 // The index of the lowest set bit. `bits` must not be 0.
 constexpr unsigned first_bit(std::uint64_t bits) { return static_cast<unsigned>(std::countr_zero(bits)); }
+
+// At most 8 bytes.
+inline std::uint64_t number_in(std::span<const std::uint8_t> bytes) noexcept {
+    std::uint64_t number = 0;
+    for (std::size_t i = bytes.size(); i > 0; --i) number = number << 8 | bytes[i - 1];
+    return number;
+}
 
 }  // namespace cleave

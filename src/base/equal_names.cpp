@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/ascii.h"
 #include "base/random_seed.h"
+#include "base/text_bytes.h"
 
 namespace cleave {
 

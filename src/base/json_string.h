@@ -1,8 +1,6 @@
 // JSON strings: where they end, and the text that they stand for.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <span>
-#include <string_view>
 #include <system_error>
 
 #include "base/printable.h"

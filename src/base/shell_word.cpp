@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
+#include "base/text_bytes.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/ascii.h"
+#include "base/text_bytes.h"
 
 namespace cleave {
 namespace {

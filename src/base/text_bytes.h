@@ -14,4 +14,8 @@ inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
 
 inline bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 
+// An ASCII letter in lower case, whatever the locale.
+
+inline char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 }  // namespace cleave

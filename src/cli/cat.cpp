@@ -7,12 +7,9 @@
 
 #include "base/bits.h"
 #include "cleave/function_ref.h"
-#include "cli/changed_records.h"
 #include "cli/chosen_records.h"
 #include "cli/diagnostics.h"
-#include "cli/formatted.h"
-#include "cli/planned.h"
-#include "cli/range_printer.h"
+#include "cli/feature_parts.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "core/offsets/input_head.h"

@@ -1,5 +1,7 @@
 #include "cli/chosen_records.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/random_seed.h"
@@ -15,6 +17,9 @@ std::uint64_t draw_seed() {
     constexpr unsigned kUnused = 32;  // keeps the seed short enough to type
     return random_seed() >> kUnused;
 }
+
+// Ranges of this size or more are not copied to the buffer.
+constexpr std::uint64_t kLargeSize = std::uint64_t{64} << 10;
 
 }  // namespace
 
@@ -49,6 +54,30 @@ void draw(Context& context, const RecordIndex& index,
         if (end.offset <= begin.offset) throw InputChangedError();
         take(begin, end);
     }
+}
+
+void RangePrinter::print(BlobRange range) {
+    if (waiting_.offset + waiting_.size == range.offset) {
+        waiting_.size += range.size;
+        return;
+    }
+    put();
+    waiting_ = range;
+}
+
+void RangePrinter::put() {
+    if (waiting_.size >= kLargeSize) {
+        out_.flush();
+        copy_range(input_.blob(), waiting_, STDOUT_FILENO, "write error", input_.cancellation());
+    } else if (waiting_.size > 0) {
+        out_.write(input_.blob().lend(waiting_.offset, static_cast<std::size_t>(waiting_.size), buffer_));
+    }
+    waiting_ = {0, 0};
+}
+
+void RangePrinter::flush() {
+    put();
+    out_.flush();
 }
 
 }  // namespace cleave::cli

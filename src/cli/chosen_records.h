@@ -4,8 +4,11 @@
 #include <cstdint>
 
 #include "cleave/function_ref.h"
+#include "cleave/input.h"
 #include "cleave/scan.h"
 #include "cli/context.h"
+#include "cli/standard_output.h"
+#include "core/reader/copy.h"
 
 namespace cleave::cli {
 
@@ -24,5 +27,27 @@ void heed_range(Context& context, std::uint64_t records);
 // For sample. Passes on the bounds of each drawn record, in the order of the input.
 void draw(Context& context, const RecordIndex& index,
           FunctionRef<void(const Boundary& begin, const Boundary& end)> take);
+
+// Prints ranges of an input on standard output. Small ranges are gathered; large ones are sent directly from the input.
+
+// For use by one thread.
+class RangePrinter {
+public:
+    // The input must be a blob, and outlive the printer.
+    explicit RangePrinter(const Input& input) : input_(input), out_(input.cancellation()) {}
+
+    // Adjacent ranges are printed as one. Throws what Blob::lend() throws, SystemError, Cancelled.
+    void print(BlobRange range);
+    // Prints what is still buffered.
+    void flush();
+
+private:
+    void put();
+
+    const Input& input_;
+    StandardOutput out_;
+    BlobRange waiting_{0, 0};
+    std::vector<std::uint8_t> buffer_;
+};
 
 }  // namespace cleave::cli

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cli/stores.h"
+#include "cli/feature_parts.h"
 #include "core/reader/fd.h"
 
 namespace cleave::cli {

@@ -1,7 +1,7 @@
 // cleave offsets: prints where the pieces are.
 #include "cli/diagnostics.h"
+#include "cli/feature_parts.h"
 #include "cli/formats.h"
-#include "cli/planned.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/ascii.h"
+#include "base/text_bytes.h"
 #include "cli/formatted.h"
 #include "cli/option_table.h"
 

@@ -1,7 +1,10 @@
 // What happens between the parsing of the arguments and the verb.
 #pragma once
 
+#include <string>
+
 #include "cli/context.h"
+#include "cli/sandbox.h"
 
 namespace cleave::cli {
 
@@ -12,5 +15,11 @@ void prepare(Context& context);
 
 // Throws SystemError.
 void disable_core_dumps();
+
+// The files and folders that the verb reads and writes, as its arguments name them. Throws what PieceNamer throws.
+Permissions permissions_of(const Context& context);
+
+// The directory or, if it does not exist, its nearest existing ancestor.
+std::string nearest_directory(std::string path);
 
 }  // namespace cleave::cli

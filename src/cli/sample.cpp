@@ -1,7 +1,6 @@
 // cleave sample: prints records drawn at random, in the order of the input.
-#include "cli/changed_records.h"
 #include "cli/chosen_records.h"
-#include "cli/range_printer.h"
+#include "cli/feature_parts.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 

@@ -8,11 +8,11 @@
 
 #include "cleave/job.h"
 #include "cli/diagnostics.h"
+#include "cli/feature_parts.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/standard_output.h"
-#include "cli/stores.h"
 #include "cli/verbs.h"
 #include "core/writer/clone.h"
 #include "core/writer/destination.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ascii.h"
 #include "base/suggest.h"
+#include "base/text_bytes.h"
 #include "cli/formatted.h"
 #include "cli/other_tools.h"
 #include "rows/values/value_names.h"

@@ -1,8 +1,8 @@
-#include "engine/bytes_of_stream.h"
+#include "engine/piece_bytes.h"
 
 #include <utility>
 
-#include "core/reader/input_cancellation.h"
+#include "core/reader/input_parts.h"
 #include "core/reader/spill.h"
 #include "core/writer/feed.h"
 #include "core/writer/threads.h"

@@ -16,24 +16,146 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_list.h"
 #include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/foreign.h"
+#include "cleave/names.h"
 #include "core/offsets/check_arguments.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/location.h"
 #include "core/scan/check_arguments.h"
 #include "core/writer/check_arguments.h"
-#include "engine/job_output.h"
+#include "core/writer/destination.h"
+#include "core/writer/dry_target.h"
+#include "core/writer/file_target.h"
+#include "core/writer/filter_target.h"
+#include "core/writer/piece_target.h"
 #include "engine/known_job.h"
+#include "engine/manifest.h"
+#include "engine/older_pieces.h"
 #include "engine/piece_bytes.h"
 #include "engine/piece_reports.h"
+#include "engine/plan_json.h"
 #include "engine/rules.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/key_field.h"
 
 namespace cleave {
 namespace {
+
+// Decides the names of a job's pieces, where they go, and which files are created beside them.
+
+// For one thread. Throws what run_job() throws.
+class JobOutput {
+public:
+    // `context` is copied. Throws OtherPieceError if an existing manifest belongs to a different job.
+    JobOutput(const JobContext& context, const PieceBytes& bytes);
+
+    // Writes the pieces, and compares them with the input.
+    void write(PieceBytes& bytes);
+    // Call this when all pieces are written. Does everything that can still fail: writes the manifest and the report on
+    // the rules.
+    void seal();
+    // Call this after seal(). Keeps everything that was created.
+    void commit() noexcept { target_->commit(); }
+    // Call this if the job has failed: see PieceTarget::take_back().
+    std::vector<std::string> take_back() { return target_->take_back(); }
+    // Keeps nothing that was created, even under OutputOptions::resume.
+    void keep_nothing() noexcept { target_->keep_nothing(); }
+
+private:
+    std::unique_ptr<PieceTarget> make_target();
+    InputFacts facts() const;
+    void check_manifest(const PieceBytes& bytes) const;
+
+    const JobContext context_;
+    const OutputOptions& options_;
+    const PieceNamer namer_;
+    const ManifestNames names_in_manifest_;
+    const std::unique_ptr<RulesReport> report_;  // null unless the job wants one
+    std::unique_ptr<PieceTarget> target_;
+    NameList paths_;
+};
+
+ManifestNames names_in(const std::string& manifest, const PieceNamer& namer) {
+    return manifest.empty() ? ManifestNames() : ManifestNames(manifest, namer.folder());
+}
+
+std::unique_ptr<RulesReport> report_of(const JobContext& context) {
+    return context.rewriting != nullptr && !context.job.output.report.empty() ? make_rules_report(context) : nullptr;
+}
+
+JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
+    : context_(context),
+      options_(context.job.output),
+      namer_(options_.names, context.input.path_with_suffix(), options_.first_index, bytes.count(),
+             bytes.most_of_value()),
+      names_in_manifest_(names_in(options_.manifest, namer_)),
+      report_(report_of(context)),
+      paths_(namer_.folder()) {
+    context.reports.set_names(names_in_manifest_);
+    const bool may_be_mixed_up = context.rewriting != nullptr || options_.replace;
+    if (may_be_mixed_up && destination_of(options_).leaves_files)
+        context.reports.set_older(
+            OlderPieces(namer_, options_.manifest, context.input.path(), context.rewriting == nullptr));
+    target_ = make_target();
+    paths_ = bytes.names(namer_);
+    check_manifest(bytes);
+}
+
+std::unique_ptr<PieceTarget> JobOutput::make_target() {
+    const Input& input = context_.input;
+    const unsigned threads = context_.job.execution.thread_count();
+    const bool has_rules = context_.rewriting != nullptr;
+    if (destination_of(options_).is_store) {
+        if (context_.signing != nullptr) throw ArgumentError("a signed report lists files, and objects are none");
+        return make_store_target(context_.store, input, options_, threads);
+    }
+    if (options_.dry_run) return std::make_unique<DryTarget>(input, namer_, options_, threads, has_rules);
+    if (!options_.filter.empty()) return std::make_unique<FilterTarget>(input, options_);
+    return std::make_unique<FileTarget>(input, namer_, options_, threads, has_rules,
+                                        report_ ? report_->watchers() : nullptr);
+}
+
+void JobOutput::write(PieceBytes& bytes) {
+    bytes.write(*target_, namer_, paths_);
+    target_->wait();
+    bytes.check_input(*target_, namer_);
+}
+
+void JobOutput::seal() {
+    SideTexts texts;
+    if (!options_.manifest.empty()) texts.manifest = context_.reports.manifest_text(facts());
+    if (report_) texts.report = report_->text(facts(), texts.manifest);
+    target_->seal(texts);
+}
+
+InputFacts JobOutput::facts() const {
+    const Policy& policy = context_.policy;
+    InputFacts facts = facts_of(context_.input, context_.dialect, policy.header);
+    facts.size = context_.report.findings.size;
+    facts.header_size = context_.report.header_size;
+    if (context_.rewriting != nullptr) facts.dialect.preamble = 0;  // no piece has the preamble
+    facts.piece_compression = options_.compression;
+    facts.are_names_beneath = names_in_manifest_.are_beneath();
+    if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;
+    if (policy.by && !policy.by->parts.empty()) facts.parts = policy.by;
+    return facts;
+}
+
+void JobOutput::check_manifest(const PieceBytes& bytes) const {
+    if (!options_.resume || options_.replace || options_.manifest.empty() || !bytes.is_planned()) return;
+    PlanJson plan;
+    std::size_t i = 0;
+    for (const Piece& piece : bytes.pieces()) {
+        PieceResult result;
+        result.size = header_size_in(context_.policy.header, piece.number, context_.report.header_size) + piece.length;
+        bytes.identify(piece.number, result);
+        plan.add(piece, PieceFile{names_in_manifest_.of(paths_[i++]), std::move(result)});
+    }
+    check_resumed(options_.manifest, plan.text(facts()));
+}
 
 class Run {
 public:

@@ -1,14 +1,10 @@
 #include "engine/piece_bytes.h"
 
-#include <algorithm>
-#include <utility>
-
+#include "core/reader/copy.h"
 #include "core/reader/page_cache.h"
 #include "core/reader/stable_input.h"
 #include "core/writer/checksum.h"
 #include "core/writer/threads.h"
-#include "engine/bytes_of_stream.h"
-#include "engine/ranges_of_input.h"
 #include "engine/records_by_value.h"
 #include "engine/rules.h"
 
@@ -112,6 +108,32 @@ bool PieceBytes::match_input(PieceTarget& target, const PieceNamer& namer) {
     if (again.findings() != context_.report.findings) return false;
     if (is_planned() && planned != pieces_) return false;
     return target.match_input(planned, names_of(planned, namer), parts());
+}
+
+RangesOfInput::RangesOfInput(const JobContext& context) : PieceBytes(context) {
+    {
+        const RecordIndex index = index_records(context.input, context.dialect, context.job.execution);
+        context.reports.found(index.findings());
+        context.report.header_size =
+            plan_pieces(index, context.policy, [&](const Piece& piece) { pieces_.push_back(piece); });
+    }
+    report_cuts();
+}
+
+void RangesOfInput::write(PieceTarget& target, const PieceNamer&, const NameList& paths) {
+    const std::vector<char> are_there = target.prepare(pieces_, paths, parts());
+    write_side_by_side(target, paths, are_there, threads(),
+                       [this](std::size_t i, PieceOutput& output) { return write_piece(i, output); });
+}
+
+std::uint64_t RangesOfInput::write_piece(std::size_t i, PieceOutput& output) {
+    const Input& input = context_.input;
+    const Piece& piece = pieces_[i];
+    const std::uint64_t size = header_size(piece.number);
+    for_each_part(input.blob(), {0, size}, input.cancellation(),
+                  [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
+    output.write_body(input, piece, size, context_.meter());
+    return piece.length;
 }
 
 }  // namespace cleave

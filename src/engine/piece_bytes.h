@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/name_list.h"
@@ -137,5 +136,32 @@ void write_each(PieceTarget& target, std::size_t count, unsigned threads, const 
         });
     });
 }
+
+// Pieces that are ranges of the input, unchanged.
+
+class RangesOfInput final : public PieceBytes {
+public:
+    explicit RangesOfInput(const JobContext& context);
+
+    void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
+    bool is_of_input() const noexcept override { return true; }
+
+private:
+    std::uint64_t write_piece(std::size_t i, PieceOutput& output);
+};
+
+// Pieces that are scanned, cut and written part by part, in order: the pieces of a stream, or of a file that is better
+// read only once.
+
+class BytesOfStream final : public PieceBytes {
+public:
+    explicit BytesOfStream(const JobContext& context) : PieceBytes(context) {}
+
+    bool is_planned() const override { return false; }
+    std::optional<std::uint64_t> count() const override { return context_.policy.pieces; }
+    NameList names(const PieceNamer& namer) const override;
+    void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
+    bool is_of_input() const noexcept override { return context_.rewriting == nullptr; }
+};
 
 }  // namespace cleave

@@ -11,6 +11,7 @@
 #include "cleave/error.h"
 #include "core/reader/fd.h"
 #include "core/reader/location.h"
+#include "core/reader/temporary_file.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
 #include "engine/plan_json.h"

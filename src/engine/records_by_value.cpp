@@ -5,13 +5,11 @@
 #include <mutex>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "cleave/error.h"
 #include "cleave/memory.h"
 #include "core/reader/fd.h"
 #include "core/reader/page_cache.h"
-#include "core/scan/check_arguments.h"
 #include "core/writer/gather.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/value_names.h"

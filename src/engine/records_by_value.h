@@ -7,12 +7,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/piece_bytes.h"
 #include "rows/values/plan_by_value.h"
-#include "rows/values/temporary_blob.h"
+#include "rows/values/scratch_memory.h"
 
 namespace cleave {
 

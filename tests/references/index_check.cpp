@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/scan/first_starts.h"
+#include "core/scan/block_summariser.h"
 #include "kernels_under_test.h"
 
 namespace cleave::test {

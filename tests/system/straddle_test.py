@@ -534,10 +534,10 @@ def long_header(bench):
 LARGER = {
     "./dev prove beyond_4g": {"clone.cpp kCloneSize", "clone.cpp kCopySize", "records_by_value.cpp kLargestWindow",
                               "split.cpp kWorthCloning", "fields.h kMaxRecordLimit"},
-    "classes_test": {"class_entries.h kMostInMemory"}, "decoder_test": {"xz_decoder.cpp kMaxMemory"},
+    "classes_test": {"class_counts.h kMostInMemory"}, "decoder_test": {"xz_decoder.cpp kMaxMemory"},
     "large": {"records_by_value.cpp kSmallestWindow"}, "read_ahead_test": {"page_cache_linux.cpp kWorthLooking"},
     "request_queue_test": {"request_queue.h kMostBytes"}, "signed_report": {"signed_report.h kMaxSignedReport"},
-    "store_output_test": {"store_output.h kCopySize"}, "straddle, long_lists": {"rule_files.cpp kMaxSize"},
+    "store_output_test": {"store_output.h kCopySize"}, "straddle, long_lists": {"rules_file.cpp kMaxSize"},
     "straddle, memory": {"batch_check.cpp kMostMapped"},
     "": {"copy_linux.cpp kCopySize", "pool_manager.h kDefaultRegionSize", "xz_decoder.cpp kMemoryOfThread"}}
 

@@ -119,7 +119,7 @@ TESTS = {
         "faults.filter A parent that ignores SIGCHLD"],
     "src/core/writer/run_marker.cpp": ["faults.signals KILL with --force over old pieces"],
     "src/core/reader/temporary_file.cpp": ["faults.output A name cannot be given"],
-    "src/features/redact/stage/key_source.cpp": ["faults.keys"],
+    "src/features/redact/stage/keys.cpp": ["faults.keys"],
     "src/core/writer/trust.cpp": ["faults.output A piece, or the folder of one"],
     "src/core/writer/filter_target.cpp": ["faults.filter A command that fails"],
     "src/core/writer/piece_store.cpp": ["faults.output a reader sees the old piece or the new",
@@ -143,7 +143,7 @@ TESTS = {
         "join": "join", "key": "key", "info": "info", "messages": "talk usage",
         "offsets": "offsets", "option_table": "help usage", "options": SPLIT + "usage index", "other_tools": "hints",
         "output_options": "usage templates compress", "plan": "ranges", "planned": "ranges",
-        "range_options": "range ranges", "range_printer": "offsets range", "sample": "sample", "scan": "ranges",
+        "range_options": "range ranges", "chosen_records": "offsets range", "sample": "sample", "scan": "ranges",
         "session": "streams", "split": SPLIT + "talk", "stage_options": "rules redact keys",
         "rewritten_output": "redact select", "values": "values value_names"}.items()},
 }

@@ -13,8 +13,6 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "array.h"

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <utility>
 #include <vector>
 
 #include "cuda/bench/people.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstddef>
 #include <memory>
 #include <random>
 #include <stdexcept>

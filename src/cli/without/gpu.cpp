@@ -1,5 +1,5 @@
 // In place of devices.
-#include "cli/device.h"
+#include "cli/feature_parts.h"
 #include "cli/features.h"
 #include "cli/verbs.h"
 

@@ -1,6 +1,6 @@
 // In place of indexes.
+#include "cli/feature_parts.h"
 #include "cli/features.h"
-#include "cli/index_use.h"
 #include "cli/verbs.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 // In place of ranges and their plans.
+#include "cli/feature_parts.h"
 #include "cli/features.h"
-#include "cli/planned.h"
 #include "cli/range_options.h"
 #include "cli/verbs.h"
 

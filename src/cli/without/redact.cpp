@@ -1,9 +1,7 @@
 // In place of rules.
-#include "cli/changed_records.h"
-#include "cli/check_rules.h"
 #include "cli/diagnostics.h"
+#include "cli/feature_parts.h"
 #include "cli/features.h"
-#include "cli/secrets.h"
 #include "cli/stage_options.h"
 #include "cli/verbs.h"
 

@@ -1,5 +1,5 @@
 // In place of objects.
-#include "cli/stores.h"
+#include "cli/feature_parts.h"
 #include "cli/features.h"
 
 namespace cleave::cli {

@@ -1,4 +1,4 @@
-#include "core/dialect/doubt.h"
+#include "core/dialect/fit.h"
 
 #include <algorithm>
 #include <array>

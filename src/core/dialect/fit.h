@@ -52,4 +52,8 @@ bool splits_all(const DelimiterFit& fit);
 // The number of quotes that the dialect does not explain.
 std::size_t unexplained_quotes(const DelimiterFit& fit);
 
+// The first doubt about `sniffed` that the head raises, in the order of DialectDoubt. The dialect in `sniffed` must
+// already be settled.
+DialectDoubt doubt_of(const SniffedDialect& sniffed, const Head& head);
+
 }  // namespace cleave

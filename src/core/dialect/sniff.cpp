@@ -4,7 +4,6 @@
 
 #include "cleave/dialect.h"
 #include "core/dialect/check_arguments.h"
-#include "core/dialect/doubt.h"
 #include "core/dialect/fit.h"
 #include "core/dialect/preamble.h"
 

@@ -2,7 +2,6 @@
 
 #include "cleave/error.h"
 #include "cleave/foreign.h"
-#include "cleave/mapping_guard.h"
 #include "core/offsets/check_arguments.h"
 #include "core/scan/check_arguments.h"
 

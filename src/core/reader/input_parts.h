@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cleave/cancel.h"
 #include "cleave/input.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/file_stream.h"
@@ -36,6 +37,26 @@ struct InputParts {
     // again, from its beginning, and throws SystemError. become_blob() puts a blob of what it decodes to in its place.
     static void restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer);
     static void become_blob(Input& input, const char* call, std::unique_ptr<FileBlob> blob);
+};
+
+// While this object exists, `cancellation`, unless null, ends waits for the input. The destructor restores the previous
+// Cancellation, unless a different one has been set since. The input must not be moved from in the meantime.
+class InputCancellation {
+public:
+    InputCancellation(Input& input, const Cancellation* cancellation)
+        : input_(input), cancellation_(cancellation), before_(input.cancellation()) {
+        input.set_cancellation(cancellation);
+    }
+    InputCancellation(const InputCancellation&) = delete;
+    InputCancellation& operator=(const InputCancellation&) = delete;
+    ~InputCancellation() {
+        if (input_.cancellation() == cancellation_) input_.set_cancellation(before_);
+    }
+
+private:
+    Input& input_;
+    const Cancellation* cancellation_;
+    const Cancellation* before_;
 };
 
 }  // namespace cleave

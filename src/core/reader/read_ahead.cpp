@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 
 #include "core/reader/page_cache.h"

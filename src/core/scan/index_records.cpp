@@ -9,8 +9,8 @@
 #include "cleave/scan.h"
 #include "core/dialect/check_arguments.h"
 #include "core/reader/stable_input.h"
+#include "core/scan/block_summariser.h"
 #include "core/scan/check_arguments.h"
-#include "core/scan/first_starts.h"
 #include "core/scan/walker.h"
 
 namespace cleave {

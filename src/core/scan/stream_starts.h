@@ -2,7 +2,6 @@
 // step, and where the header ends.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <limits>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -26,7 +25,7 @@
 #include "cleave/kernel.h"
 #include "core/dialect/check_arguments.h"
 #include "core/offsets/input_head.h"
-#include "core/reader/input_cancellation.h"
+#include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
 #include "features/arrow/column_pool.h"
 #include "features/redact/stage/program.h"

@@ -1,7 +1,6 @@
 #include "features/check/json_census.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/json_string.h"
 #include "cleave/fields.h"

@@ -1,7 +1,6 @@
 #include "features/compressed/decoded_stream.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "features/compressed/inflate/parallel_gzip.h"
 #include "features/compressed/parallel_decoder.h"
 #include "features/compressed/utf16_decoder.h"
-#include "features/compressed/zip_directory.h"
 #include "features/compressed/zip_records.h"
 
 namespace cleave {

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstddef>
 #include <new>
-#include <stdexcept>
 #include <vector>
 
 #include "features/compressed/gzip_encoder.h"

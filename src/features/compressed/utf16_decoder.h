@@ -1,7 +1,6 @@
 // Converts UTF-16 to UTF-8, part by part.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "core/reader/source.h"
+
 namespace cleave {
 
 class ZipRecord {
@@ -88,5 +90,12 @@ std::string suffix_of_first_file(std::span<const std::uint8_t> head, std::size_t
 
 // An error text. `count` is the number of files, some of which are named; 0 if it is unknown.
 std::string several_files_text(const std::vector<std::string>& names, std::uint64_t count);
+
+// Looks at the directory of a zip archive that is a file, before its data is read.
+
+// Throws InputError if the directory at the end of the archive lists several files. Their names are then known before
+// the first of them has been decoded. Does nothing if it finds no directory: the decoder judges the archive. Throws
+// what Source::read_at() throws, and std::bad_alloc.
+void refuse_several_files(const Source& source);
 
 }  // namespace cleave

@@ -1,7 +1,7 @@
 #include "features/gpu/core.h"
 
 #include "cleave/error.h"
-#include "features/gpu/clock.h"
+#include "features/gpu/device.h"
 
 namespace cleave::offload {
 namespace {

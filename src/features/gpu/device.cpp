@@ -1,6 +1,7 @@
 #include "features/gpu/device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -8,6 +9,16 @@
 #include "base/module.h"
 
 namespace cleave {
+namespace {
+
+class HostClock final : public Clock {
+public:
+    double seconds() const noexcept override {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+};
+
+}  // namespace
 
 static_assert(static_cast<cleave_device_fault>(DeviceFault::kNone) == CLEAVE_DEVICE_GOOD);
 static_assert(static_cast<cleave_device_fault>(DeviceFault::kOutOfMemory) == CLEAVE_DEVICE_OUT_OF_MEMORY);
@@ -103,6 +114,12 @@ std::string check_device(const cleave_device& face) {
                   face.copy_within, face.run, face.create_event, face.destroy_event, face.record, face.wait,
                   face.synchronize_event, face.elapsed, face.close);
     return is_whole ? "" : "it lacks a member that every device has";
+}
+
+const Clock& clock_of(const Device* device) {
+    static const HostClock kHost;
+    const Clock* const own = device != nullptr ? device->clock() : nullptr;
+    return own != nullptr ? *own : kHost;
 }
 
 }  // namespace cleave

@@ -2,11 +2,12 @@
 // cleave/experimental/device_module.h. For the module's side, see device_base.h.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cleave/experimental/device.h"
 #include "cleave/experimental/device_module.h"
@@ -103,5 +104,12 @@ private:
 // Says what is wrong with a module's device: it has a different version or is incomplete. Returns an empty string if
 // nothing is wrong.
 std::string check_device(const cleave_device& face);
+
+// The device's own clock, or else the host's. `device` may be null.
+const Clock& clock_of(const Device* device);
+
+// Loads the first existing module of `paths` and opens a device. The module stays loaded until the process ends. Throws
+// DeviceUnavailable.
+std::shared_ptr<Device> open_module(const std::vector<std::string>& paths, const std::string& config);
 
 }  // namespace cleave

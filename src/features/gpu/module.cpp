@@ -1,4 +1,4 @@
-#include "features/gpu/module.h"
+#include "features/gpu/device.h"
 
 #include <string_view>
 

@@ -13,7 +13,6 @@
 
 #include "cleave/experimental/machine_profile.h"
 #include "core/reader/fd.h"
-#include "features/gpu/clock.h"
 #include "features/gpu/device.h"
 #include "features/gpu/device_memory.h"
 #include "features/gpu/device_stream.h"

@@ -6,10 +6,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <functional>
 #include <system_error>
-#include <utility>
 
 #include "base/text_bytes.h"
 #include "cleave/error.h"

@@ -1,7 +1,5 @@
 #include "features/gpu/segment.h"
 
-#include <algorithm>
-
 namespace cleave::offload {
 namespace {
 

@@ -1,7 +1,7 @@
 // Creates the index of a file and writes it next to the file.
 //
 //   wait until the clock has passed the time of the file's last change
-//   scan the file; while each MiB is in the cache, walk to its first record start (scan/first_starts.h); or, a gzip
+//   scan the file; while each MiB is in the cache, walk to its first record start (scan/block_summariser.h); or, a gzip
 //       file: scan it in order (scan/stream_starts.h), and note from where it can be decoded
 //       (features/index/gzip_notes.h)
 //   write the bytes to a file without a name; sync it; give it the name, in exchange for any older index; or, if the
@@ -30,8 +30,8 @@
 #include "core/reader/fd.h"
 #include "core/reader/input_parts.h"
 #include "core/reader/remote_file.h"
+#include "core/scan/block_summariser.h"
 #include "core/scan/check_arguments.h"
-#include "core/scan/first_starts.h"
 #include "core/scan/stream_starts.h"
 #include "core/writer/lone_file.h"
 #include "features/index/gzip_notes.h"

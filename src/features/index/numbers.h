@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/little_endian.h"
+#include "base/bits.h"
 
 namespace cleave {
 

@@ -19,9 +19,7 @@
 // walks above skip nearly all of each block. Once only one of the two readers is left, half of that work is wasted. So
 // blocks are processed in batches that grow: then the wasted rescans never cost much more than the necessary ones.
 #include <algorithm>
-#include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "cleave/error.h"
@@ -29,10 +27,10 @@
 #include "cleave/foreign.h"
 #include "core/dialect/check_arguments.h"
 #include "core/kernels/markup.h"
+#include "core/scan/block_summariser.h"
 #include "core/scan/carry.h"
 #include "core/scan/check_arguments.h"
 #include "core/scan/comparing_walker.h"
-#include "core/scan/first_starts.h"
 #include "features/ranges/range_machine.h"
 #include "features/ranges/range_notes.h"
 
@@ -68,6 +66,8 @@ struct Segment {
     std::optional<Carry> after;  // the carry at its end, with `inside` 0; set if there is a report that knows it
 };
 
+using Bytes = std::span<const std::uint8_t>;
+
 class RangeScan {
 public:
     RangeScan(const Blob& blob, std::uint64_t begin, const Dialect& dialect, const Execution& execution,
@@ -93,9 +93,8 @@ private:
     void add_rules(const Segment& segment, State own, State other, RangeSummary& rows);
     void add_empty_row(const Segment& segment, RangeState state, RangeSummary& rows);
     RulesRow compared() const;
-    std::uint64_t find_first(std::uint64_t offset);
-    std::uint64_t find_last(std::uint64_t offset);
-    std::uint64_t find_open(std::uint64_t offset);
+    template <class Find>
+    std::uint64_t find(std::uint64_t offset, const Find& find_in);
     std::uint64_t segment_end(std::uint64_t begin) const;
     std::size_t number_of(const Segment& segment) const {
         return static_cast<std::size_t>(segment.begin / execution_.block_size);
@@ -128,6 +127,17 @@ std::uint64_t RangeScan::segment_end(std::uint64_t begin) const {
     return std::min<std::uint64_t>((begin / execution_.block_size + 1) * execution_.block_size, blob_.size());
 }
 
+template <class Find>
+std::uint64_t RangeScan::find(std::uint64_t offset, const Find& find_in) {
+    const auto sought = decode(offset);
+    if (!sought) return offset;
+    Walker walker(dialect_, kernel_);
+    walker.seek(sought->begin, 0, sought->state);
+    const auto found = find_in(walker, lend(sought->begin, segment_end(sought->begin)));
+    if (!found) throw InputChangedError();
+    return begin_ + sought->begin + *found;
+}
+
 RangeSummary RangeScan::run() {
     const std::uint64_t size = blob_.size();
     const std::size_t block_size = execution_.block_size;
@@ -139,11 +149,17 @@ RangeSummary RangeScan::run() {
     if (execution_.meter != nullptr) execution_.meter->scanned += walked_end_;
     if (walked_end_ < size) take_blocks();
     blob_.throw_if_lost();
+    const auto last_in = [](Walker& walker, Bytes bytes) { return Walker::last_of(walker.walk(bytes)); };
+    const auto open_in = [](Walker& walker, Bytes bytes) {
+        const std::uint64_t begin = walker.offset();
+        walker.pass(bytes);
+        return walker.open_end() == 0 ? std::nullopt : std::optional(walker.open_end() - 1 - begin);
+    };
     for (RangeRow& row : sum_.states) {
-        row.first = find_first(row.first);
-        row.header = find_first(row.header);
-        row.last = find_last(row.last);
-        row.open = find_open(row.open);
+        row.first = find(row.first, FirstStarts::first_start);
+        row.header = find(row.header, FirstStarts::first_start);
+        row.last = find(row.last, last_in);
+        row.open = find(row.open, open_in);
     }
     blob_.throw_if_lost();
     return sum_;
@@ -352,36 +368,6 @@ void RangeScan::add_empty_row(const Segment& segment, RangeState state, RangeSum
     }
     rows.row(state) = row;
     rows.row(state, state) = rules;
-}
-
-std::uint64_t RangeScan::find_first(std::uint64_t offset) {
-    const auto sought = decode(offset);
-    if (!sought) return offset;
-    Walker walker(dialect_, kernel_);
-    walker.seek(sought->begin, 0, sought->state);
-    const auto start = FirstStarts::first_start(walker, lend(sought->begin, segment_end(sought->begin)));
-    if (!start) throw InputChangedError();
-    return begin_ + sought->begin + *start;
-}
-
-std::uint64_t RangeScan::find_last(std::uint64_t offset) {
-    const auto sought = decode(offset);
-    if (!sought) return offset;
-    Walker walker(dialect_, kernel_);
-    walker.seek(sought->begin, 0, sought->state);
-    const auto last = Walker::last_of(walker.walk(lend(sought->begin, segment_end(sought->begin))));
-    if (!last) throw InputChangedError();
-    return begin_ + sought->begin + *last;
-}
-
-std::uint64_t RangeScan::find_open(std::uint64_t offset) {
-    const auto sought = decode(offset);
-    if (!sought) return offset;
-    Walker walker(dialect_, kernel_);
-    walker.seek(sought->begin, 0, sought->state);
-    walker.pass(lend(sought->begin, segment_end(sought->begin)));
-    if (walker.open_end() == 0) throw InputChangedError();
-    return begin_ + walker.open_end() - 1;
 }
 
 }  // namespace

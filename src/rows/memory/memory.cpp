@@ -12,7 +12,6 @@
 #include "base/printable.h"
 #include "cleave/error.h"
 #include "rows/memory/completed_manager.h"
-#include "rows/memory/plugin.h"
 #include "rows/memory/pool_manager.h"
 #include "rows/memory/raw_manager.h"
 #include "rows/memory/system_manager.h"

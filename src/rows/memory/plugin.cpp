@@ -1,4 +1,4 @@
-#include "rows/memory/plugin.h"
+#include "rows/memory/raw_manager.h"
 
 #include <cstring>
 

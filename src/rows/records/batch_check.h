@@ -19,7 +19,6 @@
 // because its bytes are read only once.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>

@@ -1,7 +1,7 @@
 // The loop over batches of records that all code uses to read records.
 //
 // The problem: where a record starts is not known until all bytes before it have been walked, and only one thread can
-// do that. So the ends of batches are guessed (see records/guessed_start.h), and several threads look for fields at
+// do that. So the ends of batches are guessed (see records/guessed_batches.h), and several threads look for fields at
 // once:
 //
 //   pull   get the next batch

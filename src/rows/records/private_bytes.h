@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -17,7 +18,13 @@
 namespace cleave {
 
 // Does what Blob::read() does, but copies from the mapping of a mapped blob, which is faster.
-void copy_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
+inline void copy_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into) {
+    if (into.empty()) return;
+    const auto bytes = blob.mapped(offset, into.size());
+    if (bytes.empty()) return blob.read(offset, into);
+    std::memcpy(into.data(), bytes.data(), into.size());
+    blob.throw_if_lost();
+}
 
 // Use from one thread at a time.
 class PrivateBytes {

@@ -15,9 +15,8 @@
 #include "rows/records/record_rewriter.h"
 #include "rows/values/key_reader.h"
 #include "rows/values/key_table.h"
-#include "rows/values/route.h"
 #include "rows/values/router.h"
-#include "rows/values/temporary_blob.h"
+#include "rows/values/scratch_memory.h"
 
 namespace cleave {
 

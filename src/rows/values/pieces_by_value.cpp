@@ -1,7 +1,5 @@
 #include "cleave/pieces_by_value.h"
 
-#include <utility>
-
 #include "cleave/error.h"
 #include "core/offsets/limits.h"
 #include "rows/values/plan_by_value.h"

@@ -15,10 +15,9 @@
 #include "rows/values/key_field.h"
 #include "rows/values/key_share.h"
 #include "rows/values/key_table.h"
-#include "rows/values/route.h"
+#include "rows/values/router.h"
 #include "rows/values/scatter.h"
 #include "rows/values/scratch_memory.h"
-#include "rows/values/temporary_blob.h"
 
 namespace cleave {
 

@@ -1,7 +1,6 @@
 #include "rows/values/router.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "rows/values/key_reader.h"
 

@@ -30,8 +30,8 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "base/ascii.h"
 #include "base/equal_names.h"
+#include "base/text_bytes.h"
 #include "base/utf8.h"
 #include "cleave/error.h"
 

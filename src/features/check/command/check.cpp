@@ -1,7 +1,7 @@
 // cleave check: describes an input and reports its faults.
 #include <unistd.h>
 
-#include "cli/check_rules.h"
+#include "cli/feature_parts.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/session.h"

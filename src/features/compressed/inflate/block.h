@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "features/compressed/inflate/bit_reader.h"
 #include "features/compressed/inflate/huffman.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/little_endian.h"
+#include "base/bits.h"
 #include "features/compressed/inflate/member.h"
 
 namespace cleave {

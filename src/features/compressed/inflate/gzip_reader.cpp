@@ -6,7 +6,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "base/little_endian.h"
+#include "base/bits.h"
 #include "cleave/error.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/little_endian.h"
+#include "base/bits.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/device.h"
+#include "cli/feature_parts.h"
 
 #include <algorithm>
 #include <exception>

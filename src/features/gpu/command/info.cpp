@@ -6,7 +6,6 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,7 +15,7 @@
 #include "cleave/experimental/device_context.h"
 #include "cleave/experimental/machine_profile.h"
 #include "cleave/memory.h"
-#include "cli/device.h"
+#include "cli/feature_parts.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/verbs.h"

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/text_bytes.h"

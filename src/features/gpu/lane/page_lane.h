@@ -13,10 +13,8 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/mutex.h"

@@ -6,7 +6,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "cleave/memory.h"

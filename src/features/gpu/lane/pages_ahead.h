@@ -3,7 +3,6 @@
 // copies more slowly than the link to the device.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <exception>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "cli/index_use.h"
+#include "cli/feature_parts.h"
 
 #include <stdexcept>
 #include <system_error>

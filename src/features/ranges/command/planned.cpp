@@ -3,6 +3,7 @@
 #include "cli/formatted.h"
 #include "cli/named.h"
 #include "core/reader/input_parts.h"
+#include "core/reader/remote_file.h"
 #include "core/reader/stable_input.h"
 
 namespace cleave::cli {

@@ -1,4 +1,4 @@
-#include "cli/planned.h"
+#include "cli/feature_parts.h"
 
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 // it arrives, and the summaries are composed.
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 

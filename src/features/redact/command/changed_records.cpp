@@ -1,4 +1,4 @@
-#include "cli/changed_records.h"
+#include "cli/feature_parts.h"
 
 #include "cli/chosen_records.h"
 #include "cli/session.h"

@@ -1,7 +1,6 @@
 #include "cli/diagnostics.h"
 
 #include "cli/formatted.h"
-#include "cli/messages.h"
 #include "features/redact/stage/rules.h"
 
 namespace cleave::cli {

@@ -16,7 +16,6 @@
 #include "cleave/keys.h"
 #include "cleave/stage_error.h"
 #include "cli/formatted.h"
-#include "cli/messages.h"
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
 #include "core/reader/fd.h"

@@ -4,13 +4,37 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/content_hash.h"
+#include "base/json.h"
 #include "cli/context.h"
-#include "features/redact/command/lone_report.h"
+#include "core/writer/lone_file.h"
 #include "features/redact/lane/rewriting.h"
+#include "features/redact/run/signed_report.h"
 
 namespace cleave::cli {
+
+// The report on what the rules did, for verbs that write no files of pieces. Signed if the user wants that.
+
+// For use by one thread.
+class LoneReport {
+public:
+    // Does nothing, now and later, if the user wants no report. Throws what LoneFile throws.
+    LoneReport(const Context& context, OpenInput& opened);
+
+    // Call this once the input has been read to its end. `report` comes from stage_report(); `pieces` is for a signed
+    // report. Throws what LoneFile::publish(), InputHash::finish() and signed_report() throw.
+    void publish(Json report, std::vector<ReportedFile> pieces);
+
+    // Call this after publish(), when the run has succeeded: the file stays.
+    void commit() noexcept;
+
+private:
+    const Context& context_;
+    OpenInput& opened_;
+    std::optional<LoneFile> file_;
+};
 
 // Copies a stream that is needed as a whole to a temporary file. Throws what Input::spool() throws, and SpoolError if
 // spooling is not allowed.

@@ -1,18 +1,15 @@
-#include "cli/secrets.h"
+#include "cli/feature_parts.h"
 
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "cleave/error.h"
 #include "cleave/keys.h"
 #include "cleave/memory.h"
 #include "cleave/names.h"
-#include "cli/device.h"
 #include "cli/formatted.h"
-#include "cli/permissions.h"
 #include "cli/prepare.h"
 #include "core/reader/location.h"
 #include "core/reader/temporary_file.h"

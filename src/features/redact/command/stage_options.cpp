@@ -1,7 +1,6 @@
 #include "cli/stage_options.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -22,14 +21,15 @@
 #include "base/parallel.h"
 #include "base/shell_word.h"
 #include "cleave/function_ref.h"
+#include "cli/feature_parts.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/standard_output.h"
-#include "cli/stores.h"
 #include "cli/verbs.h"
 #include "core/reader/fd.h"
 #include "core/reader/location.h"
+#include "core/reader/temporary_file.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
 #include "features/redact/run/signed_report.h"

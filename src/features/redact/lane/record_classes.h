@@ -12,7 +12,6 @@
 #include "cleave/stage.h"
 #include "core/offsets/input_head.h"
 #include "features/redact/lane/class_counts.h"
-#include "features/redact/lane/class_entries.h"
 #include "features/redact/lane/record_lane.h"
 
 namespace cleave {

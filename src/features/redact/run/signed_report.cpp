@@ -10,8 +10,8 @@
 #include "cleave/version.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
-#include "features/redact/stage/key_derivation.h"
 #include "features/redact/stage/keys.h"
+#include "features/redact/stage/mac.h"
 
 namespace cleave {
 namespace {

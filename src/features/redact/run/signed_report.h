@@ -7,7 +7,7 @@
 // MAC is the HMAC-SHA-256, as 64 hex digits in lower case, of every byte before it: the first line, and the second line
 // up to and including the quote that opens the string. After MAC, the file ends with `"}}` and a line feed. So each
 // byte of the file is either authenticated or fixed. The HMAC's key is HKDF(key, "cleave 2 report"): see
-// stage/key_derivation.h. `version` is there only if the key has one.
+// stage/mac.h. `version` is there only if the key has one.
 //
 // In addition to what stage_report() writes, the first line has these members:
 //

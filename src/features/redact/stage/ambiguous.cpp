@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/ascii.h"
+#include "base/text_bytes.h"
 #include "cleave/error.h"
 
 namespace cleave {

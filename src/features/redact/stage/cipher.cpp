@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/text_bytes.h"
-#include "features/redact/stage/key_derivation.h"
 #include "features/redact/stage/keys.h"
+#include "features/redact/stage/mac.h"
 
 namespace cleave {
 namespace {

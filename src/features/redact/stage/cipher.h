@@ -2,9 +2,7 @@
 // one key and context, and a token that was changed is noticed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +17,7 @@ namespace cleave {
 class KeyRing;
 
 // Keeps one state for each use of a key as a cipher. The key is derived with the label "cleave 2 encrypt" and the
-// context; see stage/key_derivation.h. S2V gets three strings: the context, the byte 0x01 (Nettle requires a nonce),
+// context; see stage/mac.h. S2V gets three strings: the context, the byte 0x01 (Nettle requires a nonce),
 // and the value.
 class Cipher {
 public:

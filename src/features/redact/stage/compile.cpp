@@ -7,13 +7,13 @@
 #include "cleave/keys.h"
 #include "cleave/stage.h"
 #include "features/redact/stage/ambiguous.h"
+#include "features/redact/stage/dialect_codec.h"
 #include "features/redact/stage/flatten.h"
 #include "features/redact/stage/forbidden/forbidden.h"
 #include "features/redact/stage/forbidden/pattern.h"
 #include "features/redact/stage/keys.h"
 #include "features/redact/stage/mac.h"
 #include "features/redact/stage/program.h"
-#include "features/redact/stage/record_values.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 // Some lower-case letters are here only because of their capitals, and are not in Unicode's table: the capital of
 // U+0432 is a twin of B, and after case folding there is no difference between it and U+0432. A letter whose upper-case
 // and lower-case forms have different twins (U+039D looks like N, U+03BD like v) keeps both.
-#include "features/redact/stage/confusables.h"
+#include "features/redact/stage/similar_names.h"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cleave/dialect.h"
+#include "cleave/fields.h"
 #include "features/redact/stage/value.h"
 #include "rows/fields/field_decoder.h"
 #include "rows/memory/value_buffer.h"
@@ -59,5 +62,11 @@ private:
     std::array<bool, 256> in_plain_{};   // bytes that an unquoted field cannot hold as they are
     std::array<bool, 256> in_quotes_{};  // bytes that a quoted field cannot hold as they are
 };
+
+// The values of one record as text, for headers and small tables. Records of an input are never turned into this.
+
+// The values of record `r`.
+std::vector<std::string> values_of(const RecordBlock& block, std::size_t r, const Dialect& dialect,
+                                   const DialectCodec& codec);
 
 }  // namespace cleave

@@ -2,7 +2,6 @@
 // copied to a device as it is. The code in stage/record.h executes them. Compiles for a GPU too.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "base/device.h"

@@ -4,7 +4,6 @@
 #include <cassert>
 #include <memory>
 
-#include "features/redact/stage/key_derivation.h"
 #include "features/redact/stage/keys.h"
 #include "features/redact/stage/mac.h"
 

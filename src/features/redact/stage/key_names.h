@@ -1,7 +1,6 @@
 // The keys that rules use, by name only; the keys themselves are elsewhere (KeyRing).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

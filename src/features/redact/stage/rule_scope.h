@@ -1,11 +1,8 @@
 // What the arguments of an operation can name: keys, columns of the input, and files.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "cleave/stage.h"

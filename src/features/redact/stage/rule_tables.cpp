@@ -6,7 +6,7 @@
 #include "cleave/error.h"
 #include "cleave/fields.h"
 #include "cleave/kernel.h"
-#include "features/redact/stage/record_values.h"
+#include "features/redact/stage/dialect_codec.h"
 
 namespace cleave {
 namespace {

@@ -1,10 +1,18 @@
 // Files of rules, one per line. See rules.h for what becomes of the lines.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cleave/stage.h"
+#include "core/reader/fd.h"
+#include "features/redact/stage/operation.h"
+#include "features/redact/stage/program.h"
+#include "features/redact/stage/rule_parser.h"
 #include "features/redact/stage/rules.h"
 #include "rows/fields/rule_scanner.h"
 
@@ -17,6 +25,15 @@ bool is_blank_or_comment(std::string_view line) {
     if (start == std::string_view::npos) return true;
     const std::string_view text = line.substr(start);
     return text == "#" || text.starts_with("# ") || text.starts_with("#\t");
+}
+
+std::string read_file(const std::string& path) {
+    constexpr std::size_t kMaxSize = std::size_t{64} << 20;
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(path);
+    std::string text = read_to_end(file.get(), kMaxSize, path);
+    if (text.size() > kMaxSize) throw ArgumentError(path + ": too long for a file that a rule names");
+    return text;
 }
 
 }  // namespace
@@ -54,6 +71,33 @@ std::string rules_template(const InputColumns& columns) {
         text += ": fail\n";
     }
     return text;
+}
+
+std::vector<RuleFile> files_of_rules(std::span<const RuleText> rules) {
+    std::vector<RuleFile> files;
+    for (const RuleText& rule : rules) {
+        std::string path;
+        try {
+            if (parse_default(rule)) continue;
+            const RuleSyntax syntax = parse_rule(rule);
+            if (const ArgumentSyntax* const file = file_of(syntax.operation)) path = file->value;
+        } catch (const RuleError&) {  // the resolver reports what is wrong
+        }
+        if (path.empty() || std::ranges::find(files, path, &RuleFile::path) != files.end()) continue;
+        std::string text = read_file(path);
+        files.push_back({std::move(path), std::move(text)});
+    }
+    return files;
+}
+
+bool has_suppress(std::span<const RuleText> rules) {
+    return std::ranges::any_of(rules, [](const RuleText& rule) {
+        try {
+            return !parse_default(rule) && parse_rule(rule).operation.name == Suppress::kName;
+        } catch (const RuleError&) {  // the resolver reports what is wrong
+            return false;
+        }
+    });
 }
 
 }  // namespace cleave

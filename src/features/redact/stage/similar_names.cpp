@@ -29,7 +29,6 @@
 #include <string_view>
 #include <vector>
 
-#include "features/redact/stage/confusables.h"
 #include "rows/fields/column_list.h"
 
 namespace cleave {

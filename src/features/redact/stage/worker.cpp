@@ -6,7 +6,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/too_long.h"
 #include "cleave/error.h"

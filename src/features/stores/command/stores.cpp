@@ -1,4 +1,4 @@
-#include "cli/stores.h"
+#include "cli/feature_parts.h"
 
 #include <cstdlib>
 #include <filesystem>

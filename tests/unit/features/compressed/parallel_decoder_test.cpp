@@ -14,7 +14,6 @@
 #include "decoded.h"
 #include "features/compressed/decoder.h"
 #include "features/compressed/parallel_decoder.h"
-#include "features/compressed/stream_parts.h"
 #include "inputs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"

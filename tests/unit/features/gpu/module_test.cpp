@@ -1,5 +1,5 @@
 // Devices from modules, and the message if there is no device.
-#include "features/gpu/module.h"
+#include "features/gpu/device.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

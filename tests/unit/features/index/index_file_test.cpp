@@ -16,7 +16,7 @@
 #include "base/crc32c.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
-#include "core/scan/first_starts.h"
+#include "core/scan/block_summariser.h"
 #include "index_check.h"
 #include "kernels_under_test.h"
 #include "temporary_directory.h"

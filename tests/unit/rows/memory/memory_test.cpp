@@ -24,7 +24,7 @@
 #include "rows/memory/completed_manager.h"
 #include "rows/memory/deferred_releases.h"
 #include "rows/memory/manager_base.h"
-#include "rows/memory/plugin.h"
+#include "rows/memory/raw_manager.h"
 #include "rows/memory/system_manager.h"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the sanitizers

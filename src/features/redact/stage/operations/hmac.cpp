@@ -1,7 +1,5 @@
 #include "features/redact/stage/operations/hmac.h"
 
-#include <string>
-
 #include "features/redact/stage/arguments.h"
 #include "features/redact/stage/rule_scope.h"
 

@@ -1,7 +1,6 @@
 #include "features/redact/stage/operations/noise.h"
 
 #include <cstdlib>
-#include <string>
 
 #include "features/redact/stage/arguments.h"
 #include "features/redact/stage/big_endian.h"

@@ -16,7 +16,6 @@
 #include "cleave/error.h"
 #include "cleave/memory.h"
 #include "features/redact/lane/class_counts.h"
-#include "features/redact/lane/class_entries.h"
 #include "features/redact/stage/class_digester.h"
 
 namespace cleave::test::classes_test {

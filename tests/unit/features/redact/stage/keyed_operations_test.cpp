@@ -13,7 +13,7 @@
 #include "cleave/keys.h"
 #include "cleave/stage.h"
 #include "features/redact/stage/encodings.h"
-#include "features/redact/stage/key_derivation.h"
+#include "features/redact/stage/mac.h"
 #include "features/redact/stage/rule_tables.h"
 #include "inputs.h"
 

@@ -9,8 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "features/redact/stage/confusables.h"
-
 namespace cleave::test::similar_names_test {
 
 bool finds(std::string_view named, std::string_view name) {
