@@ -33,7 +33,6 @@
 #include "core/writer/piece_target.h"
 #include "engine/known_job.h"
 #include "engine/manifest.h"
-#include "engine/older_pieces.h"
 #include "engine/piece_bytes.h"
 #include "engine/piece_reports.h"
 #include "engine/plan_json.h"

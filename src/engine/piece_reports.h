@@ -12,7 +12,6 @@
 #include "base/mutex.h"
 #include "cleave/job.h"
 #include "engine/manifest.h"
-#include "engine/older_pieces.h"
 #include "engine/plan_json.h"
 
 namespace cleave {

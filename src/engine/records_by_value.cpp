@@ -63,7 +63,7 @@ NameList RecordsByValue::names_of(std::span<const Piece> pieces, const PieceName
     for (const Piece& piece : pieces) {
         PieceValue value;
         if (!values.empty()) {
-            const PlanByValue::Place place = plan_->place_of(piece.number);
+            const PlanByValue::PieceOfKey place = plan_->piece_of_key(piece.number);
             value = {values[place.key], place.before + 1};
         }
         names.append(namer.name(piece, value));

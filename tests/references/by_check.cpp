@@ -135,7 +135,7 @@ void expect_plan(const std::string& text, const PlanByValue& plan, const std::ve
         for (const BlobRange& part : plan.parts(i + 1)) bytes += text.substr(part.offset, part.size);
         EXPECT_EQ(bytes, text.substr(0, header_size_in(policy.header, i + 1, header_size)) + expected[i].body);
         if (policy.by->buckets || !policy.by->parts.empty()) continue;
-        const PlanByValue::Place place = plan.place_of(i + 1);
+        const PlanByValue::PieceOfKey place = plan.piece_of_key(i + 1);
         EXPECT_EQ(place.before, expected[i].before);
         most = std::max(most, expected[i].before + 1);
         ASSERT_LT(place.key, plan.key_count());

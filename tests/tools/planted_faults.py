@@ -60,7 +60,7 @@ FAULTS = [
           "constexpr int kChanged = 4;", "constexpr int kChanged = 3;",
           "release", "^(cli|faults.input)$", "faults.input: "),
     Fault("broken include: the scan knows jobs", "src/core/scan/walker.cpp",
-          '#include "core/scan/walker.h"\n', '#include "core/scan/walker.h"\n\n#include "engine/older_pieces.h"\n',
+          '#include "core/scan/walker.h"\n', '#include "core/scan/walker.h"\n\n#include "engine/manifest.h"\n',
           "release", "^includes$", "includes: "),
     Fault("wrong option page: an option by another name", "man/cleave-split.1",
           "\\fB\\-\\-together\\fR \\fICOLUMN\\fR", "\\fB\\-\\-altogether\\fR \\fICOLUMN\\fR",

@@ -199,17 +199,17 @@ std::shared_ptr<const GzipBlob::Bytes> GzipBlob::part(std::uint64_t number) cons
 
 std::shared_ptr<const GzipBlob::Bytes> GzipBlob::find(std::uint64_t number) const {
     const MutexLock lock(mutex_);
-    const auto found = std::ranges::find(parts_, number, &Part::number);
-    if (found == parts_.end()) return nullptr;
-    std::rotate(found, found + 1, parts_.end());
-    return parts_.back().bytes;
+    const auto found = std::ranges::find(kept_, number, &Kept::number);
+    if (found == kept_.end()) return nullptr;
+    std::rotate(found, found + 1, kept_.end());
+    return kept_.back().bytes;
 }
 
 void GzipBlob::keep(std::uint64_t number, std::shared_ptr<const Bytes> bytes) const {
     const MutexLock lock(mutex_);
     const std::uint64_t most = std::max<std::uint64_t>(kKept / map_->part_size(), 1) * threads_;
-    if (parts_.size() >= most) parts_.erase(parts_.begin());
-    parts_.push_back({number, std::move(bytes)});
+    if (kept_.size() >= most) kept_.erase(kept_.begin());
+    kept_.push_back({number, std::move(bytes)});
 }
 
 // The idle cursor that has the least to decode up to the part; or, if all would have to begin at a start, a new one or

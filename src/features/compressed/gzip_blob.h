@@ -73,7 +73,7 @@ private:
     class Cursor;
     using Bytes = std::vector<std::uint8_t>;
 
-    struct Part {
+    struct Kept {
         std::uint64_t number = 0;
         std::shared_ptr<const Bytes> bytes;
     };
@@ -91,7 +91,7 @@ private:
     mutable Mutex mutex_;
     // In both, what was used last comes last.
     mutable std::vector<std::unique_ptr<Cursor>> idle_ CLEAVE_GUARDED_BY(mutex_);
-    mutable std::vector<Part> parts_ CLEAVE_GUARDED_BY(mutex_);
+    mutable std::vector<Kept> kept_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave

@@ -210,13 +210,13 @@ void Evaluation::start_report(std::size_t item, Side side) {
 Evaluation::Plan Evaluation::make_plan(const std::vector<std::size_t>& items) const {
     Plan plan;
     Segment& segment = plan.segment;
-    struct Key {
+    struct SlotKey {
         std::size_t item;
         bool is_split;
-        bool operator==(const Key&) const = default;
+        bool operator==(const SlotKey&) const = default;
     };
-    std::vector<Key> keys;
-    const auto add_slot = [&](Key key) {
+    std::vector<SlotKey> keys;
+    const auto add_slot = [&](SlotKey key) {
         keys.push_back(key);
         segment.types.push_back(items_[key.item].node->type);
         plan.of_slot.push_back(key.item);
@@ -231,7 +231,7 @@ Evaluation::Plan Evaluation::make_plan(const std::vector<std::size_t>& items) co
         std::vector<std::uint64_t> bytes;
         for (std::size_t k = 0; k < it.arguments.size(); ++k) {
             const bool is_parted = it.kind == Kind::kDeviceParts && is_split(*it.function, k);
-            const Key key{it.arguments[k], is_parted};
+            const SlotKey key{it.arguments[k], is_parted};
             const auto found = std::ranges::find(keys, key);
             const auto slot = static_cast<std::size_t>(found - keys.begin());
             if (found == keys.end()) {

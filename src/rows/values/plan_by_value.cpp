@@ -65,7 +65,7 @@ std::string_view PlanByValue::value(std::size_t key, std::size_t column) const {
 std::vector<std::string> PlanByValue::values_of(std::uint64_t number) const {
     std::vector<std::string> values;
     if (key_count() == 0) return values;
-    const std::size_t key = place_of(number).key;
+    const std::size_t key = piece_of_key(number).key;
     for (std::size_t c = 0; c < columns_.size(); ++c) values.emplace_back(value(key, c));
     return values;
 }
@@ -208,7 +208,7 @@ void PlanByValue::divide() {
                 if (pieces_.size() == ByValue::kMostValues) throw ArgumentError("plan: too many pieces");
                 of_key.piece = static_cast<std::uint32_t>(pieces_.size());
                 of_key.share = 0;
-                places_.push_back({key, of_key.before++});
+                pieces_of_keys_.push_back({key, of_key.before++});
                 pieces_.push_back({pieces_.size() + 1, start, 0, record, 0});
                 most_of_key_ = std::max(most_of_key_, of_key.before);
             }

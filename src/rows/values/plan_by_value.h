@@ -100,12 +100,13 @@ public:
     std::string_view value(std::size_t key, std::size_t column) const;
 
     // The key of piece `number`, and how many pieces with that key come before it.
-    struct Place {
+    struct PieceOfKey {
         std::size_t key;
         std::uint64_t before;
     };
-    Place place_of(std::uint64_t number) const {
-        return places_.empty() ? Place{static_cast<std::size_t>(number - 1), 0} : places_[number - 1];
+    PieceOfKey piece_of_key(std::uint64_t number) const {
+        return pieces_of_keys_.empty() ? PieceOfKey{static_cast<std::size_t>(number - 1), 0}
+                                       : pieces_of_keys_[number - 1];
     }
     // The values of the key of piece `number`, one for each column; none for buckets and parts.
     std::vector<std::string> values_of(std::uint64_t number) const;
@@ -137,7 +138,7 @@ private:
     std::vector<std::string> columns_;
     KeyTable keys_;
     std::vector<Piece> pieces_;
-    std::vector<Place> places_;  // empty if each key has one piece
+    std::vector<PieceOfKey> pieces_of_keys_;  // empty if each key has one piece
     std::uint64_t most_of_key_ = 1;
     std::size_t piece_count_ = 0;
     std::vector<Share> shares_;               // empty if the parts are listed

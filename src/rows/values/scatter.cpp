@@ -34,32 +34,32 @@ Scatterer::Scatterer(const Blob& blob, BlobRange range, std::span<const std::uin
       ahead_(blob, range.offset, range.offset + range.size),
       buffer_size_(buffer_size_for(offsets.size(), memory)),
       buffers_(std::make_unique_for_overwrite<std::uint8_t[]>(offsets.size() * buffer_size_)) {
-    places_.reserve(offsets.size());
-    for (const std::uint64_t offset : offsets) places_.push_back({offset, 0, room_at(offset)});
+    pending_.reserve(offsets.size());
+    for (const std::uint64_t offset : offsets) pending_.push_back({offset, 0, room_at(offset)});
 }
 
-void Scatterer::take_parts(std::size_t to, Place& place, std::uint64_t size) {
+void Scatterer::take_parts(std::size_t to, Pending& pending, std::uint64_t size) {
     while (size > 0) {
         if (lent_.empty()) lend();
         const std::uint64_t part = std::min<std::uint64_t>(size, lent_.size());
         if (part >= kLarge) {
-            flush(to, place);
-            write_(to, place.offset, lent_.first(part));
+            flush(to, pending);
+            write_(to, pending.offset, lent_.first(part));
             lent_ = lent_.subspan(part);
-            place.offset += part;
-            place.room = room_at(place.offset);
+            pending.offset += part;
+            pending.room = room_at(pending.offset);
             size -= part;
             continue;
         }
-        const std::uint64_t fitting = std::min<std::uint64_t>(part, place.room);
-        append(to, place, static_cast<std::size_t>(fitting));
-        if (place.room == 0) flush(to, place);
+        const std::uint64_t fitting = std::min<std::uint64_t>(part, pending.room);
+        append(to, pending, static_cast<std::size_t>(fitting));
+        if (pending.room == 0) flush(to, pending);
         size -= fitting;
     }
 }
 
 void Scatterer::finish() {
-    for (std::size_t to = 0; to < places_.size(); ++to) flush(to, places_[to]);
+    for (std::size_t to = 0; to < pending_.size(); ++to) flush(to, pending_[to]);
     blob_.throw_if_lost();
 }
 
@@ -74,12 +74,12 @@ void Scatterer::lend() {
     rest_ = {rest_.offset + size, rest_.size - size};
 }
 
-void Scatterer::flush(std::size_t to, Place& place) {
-    if (place.size == 0) return;
-    write_(to, place.offset, {buffer_of(to), place.size});
-    place.offset += place.size;
-    place.size = 0;
-    place.room = room_at(place.offset);
+void Scatterer::flush(std::size_t to, Pending& pending) {
+    if (pending.size == 0) return;
+    write_(to, pending.offset, {buffer_of(to), pending.size});
+    pending.offset += pending.size;
+    pending.size = 0;
+    pending.room = room_at(pending.offset);
 }
 
 }  // namespace cleave

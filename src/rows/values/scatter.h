@@ -32,11 +32,11 @@ public:
 
     // Sends the next `size` bytes of the range to destination `to`.
     void take(std::size_t to, std::uint64_t size) {
-        Place& place = places_[to];
-        if (size > 0 && size < place.room && size <= lent_.size()) {
-            append(to, place, static_cast<std::size_t>(size));
+        Pending& pending = pending_[to];
+        if (size > 0 && size < pending.room && size <= lent_.size()) {
+            append(to, pending, static_cast<std::size_t>(size));
         } else {
-            take_parts(to, place, size);
+            take_parts(to, pending, size);
         }
     }
 
@@ -44,22 +44,22 @@ public:
     void finish();
 
 private:
-    struct Place {
+    struct Pending {
         std::uint64_t offset;  // where the first byte of the buffer goes
         std::uint32_t size;    // bytes in the buffer
         std::uint32_t room;    // how many more bytes fit before it must be written
     };
 
     std::uint8_t* buffer_of(std::size_t to) { return buffers_.get() + to * buffer_size_; }
-    void append(std::size_t to, Place& place, std::size_t size) {
-        std::memcpy(buffer_of(to) + place.size, lent_.data(), size);
+    void append(std::size_t to, Pending& pending, std::size_t size) {
+        std::memcpy(buffer_of(to) + pending.size, lent_.data(), size);
         lent_ = lent_.subspan(size);
-        place.size += static_cast<std::uint32_t>(size);
-        place.room -= static_cast<std::uint32_t>(size);
+        pending.size += static_cast<std::uint32_t>(size);
+        pending.room -= static_cast<std::uint32_t>(size);
     }
-    void take_parts(std::size_t to, Place& place, std::uint64_t size);
+    void take_parts(std::size_t to, Pending& pending, std::uint64_t size);
     void lend();
-    void flush(std::size_t to, Place& place);
+    void flush(std::size_t to, Pending& pending);
     std::uint32_t room_at(std::uint64_t offset) const {
         return static_cast<std::uint32_t>(buffer_size_ - offset % buffer_size_);
     }
@@ -74,7 +74,7 @@ private:
     std::vector<std::uint8_t> lent_copy_;
     std::size_t buffer_size_;  // a power of two
     std::unique_ptr<std::uint8_t[]> buffers_;
-    std::vector<Place> places_;
+    std::vector<Pending> pending_;
 };
 
 }  // namespace cleave

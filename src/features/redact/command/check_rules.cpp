@@ -22,7 +22,7 @@
 #include "features/redact/lane/record_classes.h"
 #include "features/redact/lane/record_lane.h"
 #include "features/redact/lane/rewriting.h"
-#include "features/redact/run/stage_report.h"
+#include "features/redact/run/signed_report.h"
 #include "features/redact/stage/program.h"
 #include "features/redact/stage/rules.h"
 

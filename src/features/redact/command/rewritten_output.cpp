@@ -11,7 +11,7 @@
 #include "core/reader/fd.h"
 #include "engine/plan_json.h"
 #include "features/redact/run/input_hash.h"
-#include "features/redact/run/stage_report.h"
+#include "features/redact/run/signed_report.h"
 
 namespace cleave::cli {
 

@@ -71,17 +71,17 @@ struct Choice {
 
 }  // namespace
 
-void ClassEntries::keep(Part& part) {
+void ClassEntries::keep(Partition& partition) {
     if (in_memory_ + kChunkBytes <= most_in_memory_) {
         in_memory_ += kChunkBytes;
-        part.chunks.push_back({std::exchange(part.last, {}), 0});
+        partition.chunks.push_back({std::exchange(partition.last, {}), 0});
         return;
     }
     if (!file_) file_.emplace();
-    file_->append({reinterpret_cast<const std::uint8_t*>(part.last.data()), kChunkBytes}, nullptr);
-    part.chunks.push_back({{}, file_size_});
+    file_->append({reinterpret_cast<const std::uint8_t*>(partition.last.data()), kChunkBytes}, nullptr);
+    partition.chunks.push_back({{}, file_size_});
     file_size_ += kChunkBytes;
-    part.last.clear();
+    partition.last.clear();
 }
 
 void ClassEntries::finish() {

@@ -35,13 +35,13 @@ public:
     static std::size_t partition_of(const ClassDigest& digest) { return digest[1] % kPartitions; }
 
     explicit ClassEntries(std::uint64_t most_in_memory = kMostInMemory)
-        : most_in_memory_(most_in_memory), parts_(kPartitions) {}
+        : most_in_memory_(most_in_memory), partitions_(kPartitions) {}
 
     // Use from one thread. Throws SystemError.
     void append(const ClassEntry& entry) {
-        std::vector<ClassEntry>& last = parts_[partition_of(entry.of_class)].last;
+        std::vector<ClassEntry>& last = partitions_[partition_of(entry.of_class)].last;
         last.push_back(entry);
-        if (last.size() == kChunkSize) keep(parts_[partition_of(entry.of_class)]);
+        if (last.size() == kChunkSize) keep(partitions_[partition_of(entry.of_class)]);
     }
     // Call this before for_each().
     void finish();
@@ -50,12 +50,12 @@ public:
     // SystemError and whatever `take` throws.
     template <class Take>
     void for_each(std::size_t partition, const Take& take) const {
-        const Part& part = parts_[partition];
+        const Partition& all = partitions_[partition];
         std::vector<ClassEntry> read;
-        for (const Chunk& chunk : part.chunks) {
+        for (const Chunk& chunk : all.chunks) {
             for (const ClassEntry& entry : entries_of(chunk, read)) take(entry);
         }
-        for (const ClassEntry& entry : part.last) take(entry);
+        for (const ClassEntry& entry : all.last) take(entry);
     }
 
 private:
@@ -63,16 +63,16 @@ private:
         std::vector<ClassEntry> entries;  // empty if they are in the file
         std::uint64_t offset = 0;
     };
-    struct Part {
+    struct Partition {
         std::vector<Chunk> chunks;
         std::vector<ClassEntry> last;
     };
 
-    void keep(Part& part);
+    void keep(Partition& partition);
     const std::vector<ClassEntry>& entries_of(const Chunk& chunk, std::vector<ClassEntry>& read) const;
 
     std::uint64_t most_in_memory_;
-    std::vector<Part> parts_;
+    std::vector<Partition> partitions_;
     std::uint64_t in_memory_ = 0;  // bytes
     std::optional<TemporaryBlob> file_;
     std::uint64_t file_size_ = 0;

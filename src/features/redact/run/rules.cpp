@@ -18,7 +18,6 @@
 #include "features/redact/lane/rewriting.h"
 #include "features/redact/run/input_hash.h"
 #include "features/redact/run/signed_report.h"
-#include "features/redact/run/stage_report.h"
 #include "features/redact/stage/program.h"
 
 namespace cleave {

@@ -7,14 +7,30 @@
 #include <utility>
 
 #include "cleave/error.h"
+#include "cleave/keys.h"
 #include "cleave/version.h"
 #include "core/writer/stream_path.h"
 #include "engine/beneath.h"
 #include "features/redact/stage/keys.h"
 #include "features/redact/stage/mac.h"
+#include "features/redact/stage/program.h"
 
 namespace cleave {
 namespace {
+
+Json rule_json(const StageRule& rule, const RuleCounts& counts) {
+    Json json;
+    json["origin"] = rule.source.origin;
+    json["columns"] = rule.columns;
+    json["operation"] = rule.operation;
+    json["seen"] = counts.seen;
+    json["changed"] = counts.changed;
+    json["kept"] = counts.kept;
+    json["empty"] = counts.empty;
+    json["condition_false"] = counts.condition_false;
+    if (counts.fewest_tokens > 0) json["fewest_tokens"] = counts.fewest_tokens;
+    return json;
+}
 
 constexpr std::uint64_t kReportVersion = 1;
 constexpr std::size_t kDigits = 2 * std::size_t{kMacSize};  // of a MAC, and of a SHA-256
@@ -86,6 +102,42 @@ ReportedFile file_of(const Json& json, bool is_piece) {
 }
 
 }  // namespace
+
+Json stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces) {
+    Json json;
+    json["cleave"] = 1;
+    json["input"] = input_json(facts);
+    if (!stage.digest().empty()) json["rules_digest"] = stage.digest();
+    Json::Array keys;
+    for (const auto& [name, id] : stage.key_ids()) {
+        Json& key = keys.emplace_back();
+        key["name"] = name;
+        key["id"] = id;
+        if (const std::uint64_t version = stage.program().keys->version(name)) key["version"] = version;
+    }
+    json["keys"] = std::move(keys);
+    Json::Array rules;
+    const std::vector<StageRule> compiled = stage.rules();
+    for (std::size_t i = 0; i < compiled.size(); ++i) {
+        rules.push_back(rule_json(compiled[i], i < counts.rules.size() ? counts.rules[i] : RuleCounts()));
+    }
+    json["rules"] = std::move(rules);
+    json["unnamed"] = stage.unnamed_columns();
+    json["records"] = counts.records;
+    json["empty_records"] = counts.empty_records;
+    Json& forbidden = json["forbidden"];
+    forbidden["mail"] = std::uint64_t{0};  // an older name for email; these two are always there
+    forbidden["card"] = std::uint64_t{0};
+    Json patterns;
+    for (std::size_t i = 0; i < stage.forbidden().size(); ++i) {
+        const StageForbidden& one = stage.forbidden()[i];
+        forbidden[one.name == "email" ? "mail" : one.name] = i < counts.forbidden.size() ? counts.forbidden[i] : 0;
+        if (one.text) patterns[one.name] = *one.text;
+    }
+    if (!stage.program().patterns.empty()) json["patterns"] = std::move(patterns);
+    json["pieces"] = pieces;
+    return json;
+}
 
 std::string name_in_report(const std::string& report, const std::string& path) {
     const std::string folder = folder_beside(report);

@@ -28,8 +28,16 @@
 #include "base/content_hash.h"
 #include "base/json.h"
 #include "cleave/keys.h"
+#include "cleave/stage.h"
+#include "engine/plan_json.h"
 
 namespace cleave {
+
+// Reports, as JSON, what the rules of a stage did: the output of --redact-report.
+
+// Returns a JSON object. It contains the names of columns and operations, but not the text of the rules,
+// which may contain values.
+Json stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces);
 
 // In bytes. Enough for about 400,000 pieces.
 constexpr std::size_t kMaxSignedReport = std::size_t{64} << 20;
