@@ -228,12 +228,6 @@ public:
     std::span<const std::uint8_t> written() const;
     // Where in written() each record begins.
     std::span<const std::uint64_t> starts() const;
-    // For each record that write() has written since clear(): the fields in the columns given to with_keys(), in that
-    // order. An empty record has empty fields. Valid for as long as the result of written().
-    std::size_t key_count() const;
-    bool is_empty_record(std::size_t record) const;
-    std::size_t size_of_keys() const;  // in bytes, all of them together
-    std::span<const std::uint8_t> key_field(std::size_t record, std::size_t key) const;
     void clear();
     // Like clear(), and frees memory.
     void release();
@@ -245,6 +239,7 @@ public:
     const StageCounts& counts() const;
 
 private:
+    friend struct KeptFields;
     struct State;
     std::unique_ptr<State> state_;
 };

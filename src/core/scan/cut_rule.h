@@ -27,7 +27,7 @@ public:
     virtual Boundary change_within(Boundary from, Boundary limit) = 0;
 };
 
-// Changes are where the value of the column changes: see rows/values/equal_neighbours.h.
+// Changes are where the value of the column changes: see rows/values/equal_neighbours.cpp.
 std::unique_ptr<CutRule> make_cut_rule(const RecordIndex& index, Locator& locator, const Together& together,
                                        bool has_header);
 

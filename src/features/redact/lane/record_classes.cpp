@@ -22,7 +22,7 @@ public:
         for (std::size_t i = 0; i < found_.size(); ++i) {
             found_[i].clear();
             for (std::size_t r = 0; r < records.starts.size(); ++r) {
-                if (!records.keys->is_empty_record(r)) add(i, *records.keys, r);
+                if (!KeptFields::is_empty_record(*records.keys, r)) add(i, *records.keys, r);
             }
         }
     }
@@ -38,11 +38,11 @@ private:
     void add(std::size_t number, const StageWorker& worker, std::size_t record) {
         const ClassQuestion& question = classes_.questions_[number];
         ClassEntry entry;
-        for (const std::size_t key : question.keys) digester_.add(worker.key_field(record, key));
+        for (const std::size_t key : question.keys) digester_.add(KeptFields::field(worker, record, key));
         entry.of_class = digester_.finish();
         entry.detail = {};
         if (question.value) {
-            digester_.add(worker.key_field(record, *question.value));
+            digester_.add(KeptFields::field(worker, record, *question.value));
             entry.detail = digester_.finish();
         }
         found_[number].push_back(entry);

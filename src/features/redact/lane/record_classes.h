@@ -17,7 +17,7 @@
 namespace cleave {
 
 // Which classes are counted: those of the values in some of the fields that with_keys() hands over. Numbers are those
-// of StageWorker::key_field().
+// of KeptFields::field().
 struct ClassQuestion {
     std::vector<std::size_t> keys = {};
     std::optional<std::size_t> value = std::nullopt;  // ClassCounts::diversity is about this field

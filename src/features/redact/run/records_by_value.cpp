@@ -130,8 +130,8 @@ private:
     private:
         // The keys are fields that the worker has kept.
         void read_kept(const StageWorker& worker) {
-            keys_.read(worker.starts().size(), worker.size_of_keys(), [&](std::size_t r, std::size_t i) {
-                const auto field = worker.key_field(r, i);
+            keys_.read(worker.starts().size(), KeptFields::size(worker), [&](std::size_t r, std::size_t i) {
+                const auto field = KeptFields::field(worker, r, i);
                 return Value{field.data(), field.size()};
             });
         }

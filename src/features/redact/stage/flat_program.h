@@ -53,7 +53,7 @@ struct FlatPart {
     std::uint32_t last;
     std::uint32_t key;  // for a single column: its index among the columns given to with_keys(), or kNoKey
     bool is_changed;    // a single column with rules; otherwise the columns stay as they are
-    bool is_left_out;   // not written, only passed to key_field()
+    bool is_left_out;   // not written, only kept: see KeptFields
     PartEnd end;
 };
 

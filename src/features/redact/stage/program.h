@@ -52,11 +52,19 @@ struct Stage::Program {
 };
 
 // Returns the same stage, except that its workers also hand over what they write into these columns of the input, all
-// of which must be written; see StageWorker::key_field(). With `are_left_out`, these columns are not written, but are
+// of which must be written; see KeptFields. With `are_left_out`, these columns are not written, but are
 // otherwise treated as before; at least one other column must be written. After these keys, the workers hand over what
 // they read in the columns `as_read`, which need not be written.
 Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out,
                 std::span<const std::size_t> as_read = {});
+
+// What a worker of such a stage hands over for each record that write() has written since clear(): the fields in these
+// columns, in that order. An empty record has empty fields. Valid for as long as the result of written().
+struct KeptFields {
+    static bool is_empty_record(const StageWorker& worker, std::size_t record);
+    static std::size_t size(const StageWorker& worker);  // in bytes, all of them together
+    static std::span<const std::uint8_t> field(const StageWorker& worker, std::size_t record, std::size_t key);
+};
 
 // The rule with `suppress`; null if there is none.
 const Rule* suppress_rule(const Stage& stage);

@@ -130,7 +130,7 @@ struct StageWorker::State {
     ValueBuffer out{memory};
     std::size_t written = 0;
     std::vector<std::uint64_t> starts;
-    ValueBuffer kept{memory};  // fields for key_field()
+    ValueBuffer kept{memory};  // see KeptFields
     std::size_t kept_size = 0;
     std::vector<KeptField> key_fields;  // one for each record and each key
     // With `suppress`:
@@ -514,15 +514,16 @@ void StageWorker::append(std::span<const std::uint8_t> bytes) {
 std::span<const std::uint8_t> StageWorker::written() const { return {state_->out.data(), state_->written}; }
 std::span<const std::uint64_t> StageWorker::starts() const { return state_->starts; }
 
-std::size_t StageWorker::key_count() const { return state_->rules.key_count; }
-std::size_t StageWorker::size_of_keys() const { return state_->kept_size; }
-std::span<const std::uint8_t> StageWorker::key_field(std::size_t record, std::size_t key) const {
-    const KeptField& field = state_->key_fields[record * state_->rules.key_count + key];
+std::size_t KeptFields::size(const StageWorker& worker) { return worker.state_->kept_size; }
+std::span<const std::uint8_t> KeptFields::field(const StageWorker& worker, std::size_t record, std::size_t key) {
+    const StageWorker::State& state = *worker.state_;
+    const KeptField& field = state.key_fields[record * state.rules.key_count + key];
     if (field.begin == KeptField::kNone) return {};
-    return {state_->kept.data() + field.begin, field.size};
+    return {state.kept.data() + field.begin, field.size};
 }
-bool StageWorker::is_empty_record(std::size_t record) const {
-    return state_->key_fields[record * state_->rules.key_count].begin == KeptField::kNone;
+bool KeptFields::is_empty_record(const StageWorker& worker, std::size_t record) {
+    const StageWorker::State& state = *worker.state_;
+    return state.key_fields[record * state.rules.key_count].begin == KeptField::kNone;
 }
 
 void StageWorker::clear() {
