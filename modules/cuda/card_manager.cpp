@@ -3,7 +3,6 @@
 #include <cuda_runtime.h>
 
 #include <cerrno>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,15 +14,13 @@
 namespace cleave::cuda {
 namespace {
 
-using Owned = std::unique_ptr<const cleave_memory_manager, DestroyManager>;
-
 constexpr std::uint32_t kForwarded = CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED | CLEAVE_MEMORY_CAN_DEVICE |
                                      CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_CAN_SECRET |
                                      CLEAVE_MEMORY_IS_STREAM_ORDERED;
 
 class CardManager final : public ManagerBase {
 public:
-    CardManager(const char* name, Owned inner, std::shared_ptr<Streams> streams) noexcept
+    CardManager(const char* name, OwnedManager inner, std::shared_ptr<Streams> streams) noexcept
         : ManagerBase(name, inner->capabilities & kForwarded), streams_(std::move(streams)), inner_(std::move(inner)) {}
     ~CardManager() override { make_current(); }
 
@@ -54,21 +51,17 @@ private:
     }
 
     const std::shared_ptr<Streams> streams_;  // destroyed after the manager, which waits for the streams
-    const Owned inner_;
+    const OwnedManager inner_;
 };
 
 }  // namespace
 
 const cleave_memory_manager& make_card_manager(const std::string& name, std::shared_ptr<Streams> streams) {
-    std::vector<const cleave_memory_manager*> managers;
-    managers.reserve(2);
-    Owned pinned(&make_manager("pinned-pool"));
-    Owned device(&make_manager(name));
-    const char* const shown = device->name;  // a string literal
-    managers = {pinned.get(), device.get()};
-    Owned both(&(new CompletedManager(std::move(managers)))->face());
-    std::ignore = pinned.release();
-    std::ignore = device.release();
+    std::vector<OwnedManager> managers;
+    managers.push_back(OwnedManager(&make_manager("pinned-pool")));
+    managers.push_back(OwnedManager(&make_manager(name)));
+    const char* const shown = managers.back()->name;  // a string literal
+    OwnedManager both(&(new CompletedManager(std::move(managers)))->face());
     return (new CardManager(shown, std::move(both), std::move(streams)))->face();
 }
 

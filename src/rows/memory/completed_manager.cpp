@@ -10,9 +10,9 @@
 namespace cleave {
 namespace {
 
-std::uint32_t all_capabilities(const std::vector<const cleave_memory_manager*>& managers) noexcept {
+std::uint32_t all_capabilities(const std::vector<OwnedManager>& managers) noexcept {
     std::uint32_t all = CLEAVE_MEMORY_CAN_SECRET;
-    for (const cleave_memory_manager* manager : managers) {
+    for (const OwnedManager& manager : managers) {
         all |= manager->capabilities & ~std::uint32_t{CLEAVE_MEMORY_IS_STREAM_ORDERED};
     }
     const bool is_ordered = (managers.front()->capabilities & CLEAVE_MEMORY_IS_STREAM_ORDERED) != 0;
@@ -34,17 +34,14 @@ bool to_whole_pages(std::size_t& size, std::size_t& alignment) noexcept {
 
 }  // namespace
 
-CompletedManager::CompletedManager(std::vector<const cleave_memory_manager*> managers)
+CompletedManager::CompletedManager(std::vector<OwnedManager> managers)
     : ManagerBase(managers.front()->name, all_capabilities(managers)), managers_(std::move(managers)) {}
 
-CompletedManager::~CompletedManager() {
-    forget_all();
-    for (const cleave_memory_manager* manager : managers_) manager->destroy(manager->state);
-}
+CompletedManager::~CompletedManager() { forget_all(); }
 
 const cleave_memory_manager* CompletedManager::first_with(std::uint32_t capability) const noexcept {
-    for (const cleave_memory_manager* manager : managers_) {
-        if ((manager->capabilities & capability) != 0) return manager;
+    for (const OwnedManager& manager : managers_) {
+        if ((manager->capabilities & capability) != 0) return manager.get();
     }
     return nullptr;
 }
@@ -75,7 +72,7 @@ void CompletedManager::forget_all() noexcept {
 }
 
 int CompletedManager::initialize(std::int32_t device) noexcept {
-    for (const cleave_memory_manager* manager : managers_) {
+    for (const OwnedManager& manager : managers_) {
         if (const int error = manager->initialize(manager->state, device); error != 0) return error;
     }
     return 0;
@@ -135,7 +132,7 @@ int CompletedManager::pin(const cleave_memory_owner& owner, void* pointer, std::
 
 // Asks the first manager that serves the space and implements info().
 int CompletedManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
-    for (const cleave_memory_manager* manager : managers_) {
+    for (const OwnedManager& manager : managers_) {
         if ((manager->capabilities & capability_of(space)) == 0 || manager->info == nullptr) continue;
         return manager->info(manager->state, space, &free_size, &total_size);
     }
@@ -163,7 +160,7 @@ int CompletedManager::defer_cleanup_begin() noexcept {
 
 int CompletedManager::defer_cleanup_end() noexcept {
     int first_error = 0;
-    for (const cleave_memory_manager* manager : managers_) {
+    for (const OwnedManager& manager : managers_) {
         if (manager->defer_cleanup_end == nullptr) continue;
         const int error = manager->defer_cleanup_end(manager->state);
         if (first_error == 0) first_error = error;
@@ -174,7 +171,7 @@ int CompletedManager::defer_cleanup_end() noexcept {
 int CompletedManager::reset() noexcept {
     forget_all();
     int first_error = 0;
-    for (const cleave_memory_manager* manager : managers_) {
+    for (const OwnedManager& manager : managers_) {
         const int error = manager->reset(manager->state);
         if (first_error == 0) first_error = error;
     }

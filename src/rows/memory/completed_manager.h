@@ -3,21 +3,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/mutex.h"
+#include "cleave/memory.h"
 #include "rows/memory/manager_base.h"
 
 namespace cleave {
 
+using OwnedManager = std::unique_ptr<const cleave_memory_manager, DestroyManager>;
+
 // Each call goes to the first manager that supports it: allocate() to the first that has the space. Memory is released
 // to the manager that it came from. Memory that is too small or misaligned is given back at once, and allocate()
 // returns EPROTO. If a manager cannot keep host memory secret, this class asks it for whole pages, leaves them out of
-// core dumps and wipes them. Owns the managers.
+// core dumps and wipes them.
 class CompletedManager final : public ManagerBase {
 public:
     // Takes at least one manager, each with our interface_version. The first provides the name.
-    explicit CompletedManager(std::vector<const cleave_memory_manager*> managers);
+    explicit CompletedManager(std::vector<OwnedManager> managers);
     ~CompletedManager() override;
 
     int initialize(std::int32_t device) noexcept override;
@@ -47,7 +51,7 @@ private:
     void forget(Given& given) noexcept;
     void forget_all() noexcept;
 
-    const std::vector<const cleave_memory_manager*> managers_;
+    const std::vector<OwnedManager> managers_;
     Mutex mutex_;
     Given* first_ CLEAVE_GUARDED_BY(mutex_) = nullptr;  // all memory not yet released
 };

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,8 +59,6 @@ struct BuiltIn {
     ManagerBase* (*make)(std::string_view config);
 };
 
-using Owned = std::unique_ptr<const cleave_memory_manager, DestroyManager>;
-
 constexpr std::array kBuiltIn{BuiltIn{"system", make_system}, BuiltIn{"huge", make_huge}, BuiltIn{"pool", make_pool}};
 
 ManagerBase* make_named(std::string_view name, std::string_view config) {
@@ -78,16 +75,12 @@ ManagerBase* make_named(std::string_view name, std::string_view config) {
 }
 
 // Completes the manager with the default one and initializes both.
-Owned completed(Owned chosen) {
+OwnedManager completed(OwnedManager chosen) {
     const std::string name = printable(chosen->name);
-    std::vector<const cleave_memory_manager*> managers;
-    managers.reserve(2);
-    Owned standard(&make_system({})->face());
-    managers = {chosen.get(), standard.get()};
-    auto* const made = new CompletedManager(std::move(managers));
-    Owned all(&made->face());
-    std::ignore = chosen.release();
-    std::ignore = standard.release();
+    std::vector<OwnedManager> managers;
+    managers.push_back(std::move(chosen));
+    managers.push_back(OwnedManager(&make_system({})->face()));
+    OwnedManager all(&(new CompletedManager(std::move(managers)))->face());
     if (const int error = all->initialize(all->state, -1); error != 0) {
         throw MemoryManagerError("memory manager " + name + ": cannot be initialised: " + std::strerror(error));
     }
@@ -117,9 +110,9 @@ RawManager open_raw_manager(const std::string& name) {
     const std::size_t colon = name.find(':');
     const std::string first = name.substr(0, colon);
     const std::string config = colon == std::string::npos ? "" : name.substr(colon + 1);
-    if (first.starts_with('/')) return {Owned(open_plugin(first, config)), nullptr};
+    if (first.starts_with('/')) return {OwnedManager(open_plugin(first, config)), nullptr};
     const ManagerBase* const made = make_named(first, config);
-    return {Owned(&made->face()), dynamic_cast<const PoolManager*>(made)};
+    return {OwnedManager(&made->face()), dynamic_cast<const PoolManager*>(made)};
 }
 
 std::shared_ptr<MemoryManager> MemoryManager::open(const std::string& name) {
@@ -133,7 +126,7 @@ std::shared_ptr<MemoryManager> MemoryManager::or_default(std::shared_ptr<MemoryM
 
 std::shared_ptr<MemoryManager> MemoryManager::adopt(const cleave_memory_manager& manager) {
     check_version(manager, manager.name != nullptr ? printable(manager.name) : "?");
-    return std::shared_ptr<MemoryManager>(new MemoryManager(completed(Owned(&manager)), nullptr));
+    return std::shared_ptr<MemoryManager>(new MemoryManager(completed(OwnedManager(&manager)), nullptr));
 }
 
 std::string MemoryManager::name() const { return printable(manager_->name); }

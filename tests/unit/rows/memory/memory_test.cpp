@@ -528,7 +528,10 @@ TEST(MemoryCompletion, GoesMemberByMember) {
     auto* const other = new Scripted(
         CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PIN | CLEAVE_MEMORY_CAN_EXPORT | CLEAVE_MEMORY_CAN_DEFER, second);
     {
-        CompletedManager both({&one->face(), &other->face()});
+        std::vector<OwnedManager> managers;
+        managers.emplace_back(&one->face());
+        managers.emplace_back(&other->face());
+        CompletedManager both(std::move(managers));
         EXPECT_STREQ(both.face().name, "scripted");
         EXPECT_EQ(both.face().capabilities, CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_CAN_PIN |
                                                 CLEAVE_MEMORY_CAN_EXPORT | CLEAVE_MEMORY_CAN_DEFER |
