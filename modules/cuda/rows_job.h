@@ -26,6 +26,18 @@ struct Row {
     __device__ __forceinline__ bool has_all() const { return valid == ~0U; }
 };
 
+// What a functor declares, for those that need to know no more of a row than its size.
+template <int kColumnCount, bool kNulls, bool kNewNulls>
+struct SizedRows {
+    static constexpr int kColumns = kColumnCount;
+    static constexpr bool kMakesNulls = kNulls;
+    static constexpr bool kMakesNewNulls = kNewNulls;
+
+    struct Measured {
+        std::uint32_t size;
+    };
+};
+
 __device__ __forceinline__ bool is_valid(const StringsView& column, std::int32_t row) {
     if (column.validity == nullptr) return true;
     const std::int64_t bit = std::int64_t{column.validity_begin} + row;

@@ -65,15 +65,7 @@ private:
     std::uint8_t* at_;
 };
 
-struct StageRows {
-    static constexpr int kColumns = 0;
-    static constexpr bool kMakesNulls = false;
-    static constexpr bool kMakesNewNulls = false;
-
-    struct Measured {
-        std::uint32_t size;
-    };
-
+struct StageRows : SizedRows<0, false, false> {
     template <class Text>
     __device__ Measured measure(const Row<0, Text>& row) const {
         DeviceSizer sizer;

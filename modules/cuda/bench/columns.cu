@@ -149,16 +149,8 @@ struct Choose {
     }
 };
 
-struct Join {
-    static constexpr int kColumns = 2;
-    static constexpr bool kMakesNulls = true;
-    static constexpr bool kMakesNewNulls = false;
-
+struct Join : SizedRows<2, true, false> {
     Scalar between;
-
-    struct Measured {
-        std::uint32_t size;
-    };
 
     template <class Text>
     __device__ __forceinline__ Measured measure(const Row<2, Text>& row) const {

@@ -31,15 +31,7 @@ __device__ __forceinline__ Row<2, PlainText> row_of(const StringsView& names, co
 unsigned blocks_for(std::int32_t rows) { return (static_cast<unsigned>(rows) + kThreads - 1) / kThreads; }
 
 // The common part of functors for values that are scattered in memory.
-struct Scattered {
-    static constexpr int kColumns = 0;
-    static constexpr bool kMakesNulls = true;
-    static constexpr bool kMakesNewNulls = true;
-
-    struct Measured {
-        std::uint32_t size;
-    };
-
+struct Scattered : SizedRows<0, true, true> {
     std::uint64_t total;  // an estimate of the total size in bytes
 
     std::uint64_t bound(const std::uint64_t*, std::uint64_t) const { return total; }

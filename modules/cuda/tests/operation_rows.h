@@ -20,16 +20,8 @@ struct NoHasher {
 
 // For two passes: bound() of an operation applies to one value, so for a column it is an estimate.
 template <class Operation>
-struct OperationRows {
-    static constexpr int kColumns = 1;
-    static constexpr bool kMakesNulls = true;
-    static constexpr bool kMakesNewNulls = true;
-
+struct OperationRows : SizedRows<1, true, true> {
     Operation operation;
-
-    struct Measured {
-        std::uint32_t size;
-    };
 
     template <class Text>
     __device__ __forceinline__ Measured measure(const Row<1, Text>& row) const {

@@ -81,7 +81,7 @@ void check_operation(const Operation& operation) {
         Device device(open_manager("cuda"));
         const std::vector<HostValue> values = make_values(1300, seed);
         const DeviceStrings column = to_device(device, values);
-        const OperationRows<Operation> functor{operation};
+        const OperationRows<Operation> functor{{}, operation};
         const DeviceStrings made = RowsMaker<OperationRows<Operation>>(device, {column.view()}, column.rows, functor)
                                        .template in_two_passes<ShortRows>();
         EXPECT_EQ(to_host(device, made.view()), on_the_cpu(operation, values));

@@ -21,13 +21,7 @@ using SmallThrice = TileShape<2, 3, 1>;  // 384 rows
 using TinyMany = TileShape<1, 4, 1>;
 
 // Each row becomes one byte.
-struct Counted {
-    static constexpr int kColumns = 0;
-    static constexpr bool kMakesNulls = false;
-    static constexpr bool kMakesNewNulls = false;
-    struct Measured {
-        std::uint32_t size;
-    };
+struct Counted : SizedRows<0, false, false> {
     template <class Text>
     __device__ Measured measure(const Row<0, Text>&) const {
         return {1};
@@ -315,13 +309,7 @@ TEST(Device, RefusesLaunchesThatCannotBe) {
 }
 
 // Each row becomes 2^30 bytes.
-struct Giant {
-    static constexpr int kColumns = 0;
-    static constexpr bool kMakesNulls = false;
-    static constexpr bool kMakesNewNulls = false;
-    struct Measured {
-        std::uint32_t size;
-    };
+struct Giant : SizedRows<0, false, false> {
     template <class Text>
     __device__ Measured measure(const Row<0, Text>&) const {
         return {1U << 30};
@@ -332,14 +320,8 @@ struct Giant {
 };
 
 // Each row becomes `count` bytes, which bound() does not allow for.
-struct Letters {
-    static constexpr int kColumns = 0;
-    static constexpr bool kMakesNulls = false;
-    static constexpr bool kMakesNewNulls = false;
+struct Letters : SizedRows<0, false, false> {
     std::uint32_t count;
-    struct Measured {
-        std::uint32_t size;
-    };
     template <class Text>
     __device__ Measured measure(const Row<0, Text>&) const {
         return {count};
@@ -357,7 +339,7 @@ TEST(Rows, MoreOutputThanWasGuessed) {
     for (std::uint32_t count = 0; count < 9; ++count) {
         SCOPED_TRACE(count);
         set_seed(count);
-        const DeviceStrings made = RowsMaker<Letters>(device, {}, 100, Letters{count}).in_two_passes<TinyTwice>();
+        const DeviceStrings made = RowsMaker<Letters>(device, {}, 100, Letters{{}, count}).in_two_passes<TinyTwice>();
         std::vector<HostValue> expected;
         expected.reserve(100);
         for (int i = 0; i < 100; ++i) expected.emplace_back(std::string(count, static_cast<char>('a' + i % 26)));
