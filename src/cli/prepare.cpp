@@ -55,7 +55,7 @@ void close_sandbox(const Context& context) {
 
 // Permits creating a file at the path, or writing to the stream that the path leads to.
 void permit_making(Permissions& permissions, const std::string& path) {
-    if (path.empty() || Location(path).is_url()) return;
+    if (path.empty() || Location::is_url(path)) return;
     permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
 }
 

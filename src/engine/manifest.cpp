@@ -57,7 +57,7 @@ Json read_manifest(const std::string& path) {
 
 ManifestNames::ManifestNames(const std::string& manifest, const std::string& folder)
     : folder_(std::string(folder_of(manifest))),
-      are_beneath_(folder_.is_url() || Location(folder).is_url()
+      are_beneath_(folder_.is_url() || Location::is_url(folder)
                        ? folder_.is_url() && folder.starts_with(folder_.name())
                        : !leads_to_stream(manifest) && path_beneath(folder_.name(), folder + "piece").has_value()) {}
 

@@ -14,8 +14,7 @@ inline std::string shown_url(const std::string& url) { return url.substr(0, url.
 
 class Location {
 public:
-    // The file with the empty name, which stands for none.
-    Location() = default;
+    Location() = default;  // of no name
     explicit Location(std::string name) : name_(std::move(name)), kind_(kind_of(name_)) {}
 
     const std::string& name() const noexcept { return name_; }  // as given
@@ -24,7 +23,8 @@ public:
     bool is_stream() const noexcept { return kind_ == Kind::kStream; }  // "-": standard input or output
     bool is_bucket() const noexcept { return kind_ == Kind::kBucket; }  // an object, which can be written: "s3://b/key"
     bool is_web() const noexcept { return kind_ == Kind::kWeb; }        // a file of a web server
-    bool is_url() const noexcept { return is_bucket() || is_web(); }
+    bool is_url() const noexcept { return kind_ >= Kind::kBucket; }
+    static bool is_url(std::string_view name) noexcept { return kind_of(name) >= Kind::kBucket; }  // allocates nothing
 
     std::string bare() const { return is_url() ? shown_url(name_) : name_; }  // as the user may type it again
     std::string shown() const { return is_stream() ? "stdin" : bare(); }      // in messages
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    enum class Kind : std::uint8_t { kFile, kStream, kBucket, kWeb };
+    enum class Kind : std::uint8_t { kFile, kStream, kBucket, kWeb };  // URLs last
 
     static Kind kind_of(std::string_view name) noexcept {
         if (name == "-") return Kind::kStream;

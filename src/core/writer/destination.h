@@ -30,7 +30,7 @@ inline Destination destination_of(const OutputOptions& options) {
                 .starts_commands = true,
                 .leaves_files = false};
     }
-    const bool is_store = Location(options.names).is_url();
+    const bool is_store = Location::is_url(options.names);
     return {.is_files = true,
             .is_store = is_store,
             .has_plain_bytes = options.compression.format == Compression::kNone,

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <sys/stat.h>
-#include <sys/types.h>
 
 #include <memory>
 #include <optional>

@@ -81,7 +81,7 @@ void StoreTarget::refuse_name(const std::string& path) const {
 }
 
 void StoreTarget::refuse_input(const std::string& path) const {
-    if (input_.remote_place().empty() || !Location(path).is_url()) return;
+    if (input_.remote_place().empty() || !Location::is_url(path)) return;
     if (store_.place(path) == input_.remote_place()) throw OutputError(shown_url(path), "would overwrite the input");
 }
 
@@ -164,7 +164,7 @@ void StoreTarget::open_side(SideText& side, const std::string& path) {
     if (path.empty()) return;
     refuse_input(path);
     side.path = path;
-    if (!Location(path).is_url()) {
+    if (!Location::is_url(path)) {
         if (!options_.dry_run) side.file.emplace(path, input_);
         return;
     }
