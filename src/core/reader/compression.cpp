@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-struct Row {
+struct Properties {
     Compression format;
     std::string_view name;
     std::string_view suffix;
@@ -18,7 +18,7 @@ struct Row {
 
 // Indexed by Compression. Levels of zstd above 19 are left out, because reading then needs as much memory as writing. A
 // format without levels is only read.
-constexpr std::array<Row, 7> kRows = {{
+constexpr std::array<Properties, 7> kProperties = {{
     {Compression::kNone, "none", "", 0, 0, 0},
     {Compression::kGzip, "gzip", ".gz", 1, 9, 6},
     {Compression::kZstd, "zstd", ".zst", 1, 19, 3},
@@ -84,19 +84,19 @@ std::string_view after_skippable_frames(std::string_view text) {
     return text;
 }
 
-const Row& row_of(Compression format) { return kRows.at(static_cast<std::size_t>(format)); }
+const Properties& properties_of(Compression format) { return kProperties.at(static_cast<std::size_t>(format)); }
 
 }  // namespace
 
-bool is_writable(Compression format) { return row_of(format).most_level > 0; }
-int least_level(Compression format) { return row_of(format).least_level; }
-int most_level(Compression format) { return row_of(format).most_level; }
-int default_level(Compression format) { return row_of(format).default_level; }
-std::string_view compression_name(Compression format) { return row_of(format).name; }
-std::string_view compression_suffix(Compression format) { return row_of(format).suffix; }
+bool is_writable(Compression format) { return properties_of(format).most_level > 0; }
+int least_level(Compression format) { return properties_of(format).least_level; }
+int most_level(Compression format) { return properties_of(format).most_level; }
+int default_level(Compression format) { return properties_of(format).default_level; }
+std::string_view compression_name(Compression format) { return properties_of(format).name; }
+std::string_view compression_suffix(Compression format) { return properties_of(format).suffix; }
 
 Compression compression_named_by(std::string_view path) {
-    for (const Row& row : kRows) {
+    for (const Properties& row : kProperties) {
         if (!row.suffix.empty() && path.ends_with(row.suffix)) return row.format;
     }
     return Compression::kNone;

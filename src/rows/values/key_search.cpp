@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kFirstPart = std::uint64_t{4} << 10;
 constexpr std::uint64_t kLargestPart = std::uint64_t{256} << 10;
-constexpr std::uint64_t kGrowth = 4;  // each part is this many times as large as the previous one
+constexpr std::uint64_t kPartGrowth = 4;  // each part is this many times as large as the previous one
 
 }  // namespace
 
@@ -36,7 +36,7 @@ RecordBlock KeySearch::read(std::uint64_t offset, std::uint64_t end, std::uint64
 // The record at `at`, which ends at `end`, or as much of it as is needed to contain the entire field.
 RecordBlock KeySearch::read_record(Boundary at, std::uint64_t end) {
     if (end <= at.offset) throw InputChangedError();
-    for (std::uint64_t size = kLargestPart;; size *= kGrowth) {
+    for (std::uint64_t size = kLargestPart;; size *= kPartGrowth) {
         const std::uint64_t part_end = end - at.offset > size ? at.offset + size : end;
         const RecordBlock block = read(at.offset, part_end, at.record, true);
         if (part_end == end) return block;
@@ -59,7 +59,7 @@ bool KeySearch::has_value(const RecordBlock& block, std::size_t record) {
 }
 
 std::optional<Boundary> KeySearch::first_other(Boundary at, Boundary end) {
-    for (std::uint64_t part = kFirstPart; at.offset < end.offset; part = std::min(part * kGrowth, kLargestPart)) {
+    for (std::uint64_t part = kFirstPart; at.offset < end.offset; part = std::min(part * kPartGrowth, kLargestPart)) {
         const bool is_last = end.offset - at.offset <= part;
         const RecordBlock block = read(at.offset, is_last ? end.offset : at.offset + part, at.record, is_last);
         if (block.record_count() == 0) {  // the record is larger than a part
@@ -79,7 +79,7 @@ std::optional<Boundary> KeySearch::first_other(Boundary at, Boundary end) {
 }
 
 std::optional<Boundary> KeySearch::after_last_other(Boundary from, Boundary to) {
-    for (std::uint64_t part = kFirstPart; from.record < to.record; part = std::min(part * kGrowth, kLargestPart)) {
+    for (std::uint64_t part = kFirstPart; from.record < to.record; part = std::min(part * kPartGrowth, kLargestPart)) {
         Boundary at = from;
         if (to.offset - from.offset > part) at = locator_.at_or_after(to.offset - part);
         if (at.record >= to.record) at = locator_.start_of(to.record - 1);
