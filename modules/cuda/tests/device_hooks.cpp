@@ -44,7 +44,21 @@ int close_ipc(const cleave_memory_export* exported, void* pointer) {
     return errno_of(cudaIpcCloseMemHandle(static_cast<unsigned char*>(pointer) - exported->offset));
 }
 
-constexpr cleave_device_hooks kHooks{write_bytes, read_bytes, open_ipc, close_ipc};
+int free_size(uint64_t* bytes) {
+    std::size_t available = 0;
+    std::size_t total = 0;
+    const int error = errno_of(cudaMemGetInfo(&available, &total));
+    *bytes = available;
+    return error;
+}
+
+int knows(const void* pointer) {
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) return cudaGetLastError(), 0;
+    return attributes.type != cudaMemoryTypeUnregistered ? 1 : 0;
+}
+
+constexpr cleave_device_hooks kHooks{write_bytes, read_bytes, open_ipc, close_ipc, free_size, knows};
 
 }  // namespace
 

@@ -12,7 +12,14 @@
 // NOLINTBEGIN: the names are CUDA's
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrCanUseHostPointerForRegisteredMem = 91,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice };
+enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEntryPointSymbolNotFound };
+#define CUDART_VERSION 13000
 enum cudaLimit { cudaLimitMallocHeapSize = 2 };
 enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
 enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
@@ -40,6 +47,7 @@ struct cudaDeviceProp {
     std::size_t totalGlobalMem;
 };
 struct cudaPointerAttributes {
+    cudaMemoryType type;
     int device;
 };
 struct cudaIpcMemHandle_t {
@@ -52,11 +60,16 @@ constexpr unsigned cudaHostAllocDefault = 0;
 constexpr unsigned cudaHostAllocPortable = 1;
 constexpr unsigned cudaHostAllocMapped = 2;
 constexpr unsigned cudaHostAllocWriteCombined = 4;
+constexpr unsigned cudaHostRegisterPortable = 1;
+constexpr unsigned cudaHostRegisterMapped = 2;
+constexpr unsigned long long cudaEnableDefault = 0;
 
 namespace cleave::cuda::emulator {
 
 // Sets up the machine: a driver for CUDA `driver` (13000 is 13.0, 0 is none) and `cards`, each with `memory` bytes.
 void set_machine(int driver, int cards, std::size_t memory) noexcept;
+// Whether the cards use the CPU's addresses of memory that was pinned. Initially they do.
+void set_one_address(bool is_set) noexcept;
 // Makes the n-th allocation from now on fail, counting from 0; -1 for none.
 void fail_allocation(int n) noexcept;
 // Makes the n-th host call from now on fail with the error, counting from 0; -1 for none. If the error `stays`, all
@@ -64,7 +77,7 @@ void fail_allocation(int n) noexcept;
 void fail_call(int n, cudaError_t error, bool stays) noexcept;
 // Host calls since the last fail_call().
 int calls() noexcept;
-// Allocations that have not been freed. Checks the guards of all of them.
+// Allocations and registrations of host memory that have not been freed. Checks the guards of all of them.
 std::size_t live_allocations() noexcept;
 std::size_t live_streams() noexcept;
 std::size_t live_events() noexcept;
@@ -114,7 +127,13 @@ cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t size, cudaMemPool
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void** memory, std::size_t size, unsigned flags);
 cudaError_t cudaFreeHost(void* memory);
+// Refuses memory of which a part is registered.
+cudaError_t cudaHostRegister(void* memory, std::size_t size, unsigned flags);
+cudaError_t cudaHostUnregister(void* memory);
 cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size);
+// Finds cuMemGetAddressRange alone.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
+                                             unsigned long long flags, cudaDriverEntryPointQueryResult* found);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory);
 // For the start of memory from cudaMalloc(). The process that opens it gets a copy of its contents at that moment.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory);

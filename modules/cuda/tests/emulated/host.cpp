@@ -24,6 +24,8 @@ struct CUevent_st {
 };
 struct CUmemPoolHandle_st {
     int card;
+    std::size_t used;
+    std::size_t reserved;  // stays when memory is freed
 };
 
 namespace cleave::cuda::emulator {
@@ -39,10 +41,14 @@ constexpr std::size_t kMargin = kGuard;
 #endif
 constexpr std::size_t kMuchMemory = std::size_t{1} << 36;
 
+// Device memory of stream-ordered pools has no handle for other processes.
+enum class Kind : std::uint8_t { kDevice, kPool, kPinned, kOpened };
+
 struct Allocation {
     std::size_t size;
-    bool is_pinned;
+    Kind kind;
     int card;
+    CUmemPoolHandle_st* pool;  // of kPool
 };
 
 // The contents of a cudaIpcMemHandle_t.
@@ -54,8 +60,10 @@ struct Exported {
 
 std::mutex mutex;  // guards the variables below
 std::unordered_map<void*, Allocation> allocations;
+std::unordered_map<void*, std::size_t> registrations;
 std::unordered_set<CUstream_st*> streams;
 std::unordered_set<CUevent_st*> events;
+std::unordered_set<CUmemPoolHandle_st*> pools;
 int driver_version = 13000;
 int card_count = 2;
 std::size_t card_memory = kMuchMemory;
@@ -65,6 +73,7 @@ cudaError_t failing_error = cudaSuccess;
 bool failure_stays = false;
 cudaError_t lasting_error = cudaSuccess;
 int call_count = 0;
+bool has_one_address = true;
 bool is_busy = false;
 std::size_t legacy_launch_count = 0;
 std::size_t stream_wait_count = 0;
@@ -124,27 +133,54 @@ void check_event(cudaEvent_t event) {
 
 std::size_t used_memory(int card) {
     std::size_t used = 0;
-    for (const auto& [memory, one] : allocations) used += !one.is_pinned && one.card == card ? one.size : 0;
+    for (const auto& [memory, one] : allocations) {
+        used += one.kind == Kind::kDevice && one.card == card ? one.size : 0;
+    }
+    for (const CUmemPoolHandle_st* pool : pools) used += pool->card == card ? pool->reserved : 0;
     return used;
 }
 
-// Whether all of the bytes are in one allocation.
-bool is_allocated(const void* bytes, std::size_t size) {
-    if (size == 0) return true;
+// The allocation that has all of the bytes, or the end of the map.
+auto allocation_of(const void* bytes, std::size_t size) {
     const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
-    return std::ranges::any_of(allocations, [&](const auto& entry) {
+    return std::ranges::find_if(allocations, [&](const auto& entry) {
         const auto first = reinterpret_cast<std::uintptr_t>(entry.first);
         return begin >= first && begin - first <= entry.second.size && size <= entry.second.size - (begin - first);
     });
 }
 
-cudaError_t allocate(void** memory, std::size_t size, bool is_pinned, int card) {
+bool is_allocated(const void* bytes, std::size_t size) {
+    return size == 0 || allocation_of(bytes, size) != allocations.end();
+}
+
+bool is_registered(const void* bytes, std::size_t size) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
+    return std::ranges::any_of(registrations, [&](const auto& entry) {
+        const auto first = reinterpret_cast<std::uintptr_t>(entry.first);
+        return begin < first + entry.second && first < begin + size;
+    });
+}
+
+// What cudaGetDriverEntryPointByVersion() finds.
+int address_range(void** begin, std::size_t* size, const void* pointer) {
+    const std::scoped_lock lock(mutex);
+    const auto found = allocation_of(pointer, 1);
+    if (found == allocations.end()) return 1;
+    *begin = found->first;
+    *size = found->second.size;
+    return 0;
+}
+
+cudaError_t allocate(void** memory, std::size_t size, Kind kind, int card, CUmemPoolHandle_st* pool = nullptr) {
     if (failing_allocation >= 0 && failing_allocation-- == 0) return cudaErrorMemoryAllocation;
     if (size == 0) {
         *memory = nullptr;
         return cudaSuccess;
     }
-    if (!is_pinned && size > card_memory - std::min(card_memory, used_memory(card))) return cudaErrorMemoryAllocation;
+    const std::size_t spare = pool != nullptr ? pool->reserved - pool->used : 0;
+    const std::size_t more = size - std::min(size, spare);
+    if (kind != Kind::kPinned && more > card_memory - std::min(card_memory, used_memory(card)))
+        return cudaErrorMemoryAllocation;
     void* whole = nullptr;
     if (posix_memalign(&whole, 256, size + 2 * kMargin) != 0) return cudaErrorMemoryAllocation;
     auto* const at = static_cast<std::uint8_t*>(whole);
@@ -154,7 +190,11 @@ cudaError_t allocate(void** memory, std::size_t size, bool is_pinned, int card) 
     }
     std::memset(at + kMargin, kRubbish, size);
     *memory = at + kMargin;
-    allocations.emplace(*memory, Allocation{size, is_pinned, card});
+    allocations.emplace(*memory, Allocation{size, kind, card, pool});
+    if (pool != nullptr) {
+        pool->used += size;
+        pool->reserved += more;
+    }
     return cudaSuccess;
 }
 
@@ -168,14 +208,15 @@ void check_guards(const void* memory, std::size_t size) {
     }
 }
 
-cudaError_t release(void* memory) {
+cudaError_t release(void* memory, Kind kind) {
     if (memory == nullptr) return cudaSuccess;
     const auto found = allocations.find(memory);
-    if (found == allocations.end()) return cudaErrorInvalidValue;
+    if (found == allocations.end() || found->second.kind != kind) return cudaErrorInvalidValue;
     const std::size_t size = found->second.size;
     check_guards(memory, size);
     const std::string_view text(static_cast<const char*>(memory), size);
     if (!watched.empty() && text.find({watched.data(), watched.size()}) != std::string_view::npos) ++watched_count;
+    if (pools.contains(found->second.pool)) found->second.pool->used -= size;
     allocations.erase(found);
     std::free(static_cast<std::uint8_t*>(memory) - kMargin);
     return cudaSuccess;
@@ -188,6 +229,8 @@ void set_machine(int driver, int cards, std::size_t memory) noexcept {
     card_count = cards;
     card_memory = memory;
 }
+
+void set_one_address(bool is_set) noexcept { has_one_address = is_set; }
 
 void fail_allocation(int n) noexcept { failing_allocation = n; }
 
@@ -204,7 +247,7 @@ int calls() noexcept { return call_count; }
 
 std::size_t live_allocations() noexcept {
     for (const auto& [memory, one] : allocations) check_guards(memory, one.size);
-    return allocations.size();
+    return allocations.size() + registrations.size();
 }
 
 std::size_t live_streams() noexcept { return streams.size(); }
@@ -269,6 +312,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     return call([=] {
+        if (device < 0 || device >= card_count) return cudaErrorInvalidDevice;
         std::snprintf(properties->name, sizeof properties->name, "emulated card %d", device);
         for (char i = 0; i < 16; ++i) properties->uuid.bytes[static_cast<int>(i)] = static_cast<char>(i * 17);
         properties->uuid.bytes[15] = static_cast<char>(device);
@@ -278,7 +322,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     return call([=] {
-        *value = attribute == cudaDevAttrMultiProcessorCount ? processors() : 227 << 10;
+        switch (attribute) {
+            case cudaDevAttrMultiProcessorCount: *value = processors(); break;
+            case cudaDevAttrCanUseHostPointerForRegisteredMem: *value = has_one_address ? 1 : 0; break;
+            case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 227 << 10; break;
+        }
         return cudaSuccess;
     });
 }
@@ -350,37 +398,55 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
     });
 }
 cudaError_t cudaMalloc(void** memory, std::size_t size) {
-    return call([=] { return allocate(memory, size, false, current_card); });
+    return call([=] { return allocate(memory, size, Kind::kDevice, current_card); });
 }
 cudaError_t cudaFree(void* memory) {
-    return call_always([=] { return release(memory); });
+    return call_always([=] { return release(memory, Kind::kDevice); });
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-    return call([=] { return *pool = new CUmemPoolHandle_st{properties->location.id}, cudaSuccess; });
+    return call([=] {
+        return pools.insert(*pool = new CUmemPoolHandle_st{properties->location.id, 0, 0}), cudaSuccess;
+    });
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-    return call_always([=] { return delete pool, cudaSuccess; });
+    return call_always([=] { return pools.erase(pool), delete pool, cudaSuccess; });
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
     return call([] { return cudaSuccess; });
 }
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
-    return call([=] { return *static_cast<std::uint64_t*>(value) = 0, cudaSuccess; });
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+    return call([=] {
+        *static_cast<std::uint64_t*>(value) =
+            attribute == cudaMemPoolAttrReservedMemCurrent ? pool->reserved : pool->used;
+        return cudaSuccess;
+    });
 }
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
-    return call([] { return cudaSuccess; });
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t size) {
+    return call([=] { return pool->reserved = std::max(pool->used, std::min(pool->reserved, size)), cudaSuccess; });
 }
 cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t size, cudaMemPool_t pool, cudaStream_t stream) {
-    return call([=] { return check_stream(stream), allocate(memory, size, false, pool->card); });
+    return call([=] { return check_stream(stream), allocate(memory, size, Kind::kPool, pool->card, pool); });
 }
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
-    return call_always([=] { return check_stream(stream), release(memory); });
+    return call_always([=] { return check_stream(stream), release(memory, Kind::kPool); });
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t size, unsigned) {
-    return call([=] { return allocate(memory, size, true, 0); });
+    return call([=] { return allocate(memory, size, Kind::kPinned, 0); });
 }
 cudaError_t cudaFreeHost(void* memory) {
-    return call_always([=] { return release(memory); });
+    return call_always([=] { return release(memory, Kind::kPinned); });
+}
+cudaError_t cudaHostRegister(void* memory, std::size_t size, unsigned) {
+    return call([=] {
+        if (memory == nullptr || size == 0) return cudaErrorInvalidValue;
+        if (is_registered(memory, size)) return cudaErrorHostMemoryAlreadyRegistered;
+        registrations.emplace(memory, size);
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaHostUnregister(void* memory) {
+    return call_always(
+        [=] { return registrations.erase(memory) == 1 ? cudaSuccess : cudaErrorHostMemoryNotRegistered; });
 }
 cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size) {
     return call([=] {
@@ -389,18 +455,31 @@ cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size) {
         return cudaSuccess;
     });
 }
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+    return call([=] {
+        const bool is_known = std::string_view(symbol) == "cuMemGetAddressRange";
+        *found = is_known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+        *function = is_known ? reinterpret_cast<void*>(&address_range) : nullptr;
+        return cudaSuccess;
+    });
+}
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
     return call([=] {
-        const auto found = allocations.find(const_cast<void*>(memory));
-        if (found == allocations.end()) return cudaErrorInvalidValue;
-        attributes->device = found->second.card;
+        const auto found = allocation_of(memory, 1);
+        const bool is_known = found != allocations.end();
+        const bool is_of_host = is_known ? found->second.kind == Kind::kPinned : is_registered(memory, 1);
+        attributes->type = is_of_host ? cudaMemoryTypeHost
+                           : is_known ? cudaMemoryTypeDevice
+                                      : cudaMemoryTypeUnregistered;
+        attributes->device = is_known ? found->second.card : 0;
         return cudaSuccess;
     });
 }
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
     return call([=] {
         const auto found = allocations.find(memory);
-        if (found == allocations.end() || found->second.is_pinned) return cudaErrorInvalidValue;
+        if (found == allocations.end() || found->second.kind != Kind::kDevice) return cudaErrorInvalidValue;
         const Exported exported{::getpid(), memory, found->second.size};
         *handle = {};
         std::memcpy(handle->reserved, &exported, sizeof exported);
@@ -413,19 +492,20 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
         Exported exported{};
         std::memcpy(&exported, handle.reserved, sizeof exported);
         if (exported.process == ::getpid()) return cudaErrorInvalidValue;
-        if (const cudaError_t error = allocate(memory, exported.size, false, current_card); error != cudaSuccess) {
+        if (const cudaError_t error = allocate(memory, exported.size, Kind::kOpened, current_card);
+            error != cudaSuccess) {
             return error;
         }
         const iovec here{*memory, exported.size};
         const iovec there{exported.memory, exported.size};
         const auto read = ::process_vm_readv(exported.process, &here, 1, &there, 1, 0);
         if (read == static_cast<ssize_t>(exported.size)) return cudaSuccess;
-        release(*memory);
+        release(*memory, Kind::kOpened);
         return cudaErrorInvalidResourceHandle;
     });
 }
 cudaError_t cudaIpcCloseMemHandle(void* memory) {
-    return call_always([=] { return release(memory); });
+    return call_always([=] { return release(memory, Kind::kOpened); });
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
     return cudaMemcpyAsync(to, from, size, kind, nullptr);
