@@ -8,6 +8,8 @@
  * - The first argument is `state` of the same manager.
  * - An optional member may be a null pointer; its capability bit must then not be set. Where a manager lacks a space or
  *   an optional member, cleave uses its default manager instead.
+ * - The interface grows at the end of cleave_memory_manager only. A member after destroy() exists if struct_size
+ * includes it, and is called if its capability bit is set. So a plugin built with an older header stays usable.
  * - Devices are numbered from 0. A stream is a cudaStream_t; NULL is the legacy default stream. Host memory ignores it.
  */
 #pragma once
@@ -39,6 +41,7 @@ typedef uint32_t cleave_memory_space;
 #define CLEAVE_MEMORY_CAN_INFO (1u << 6)           /* implements info */
 #define CLEAVE_MEMORY_CAN_DEFER (1u << 7)          /* implements defer_cleanup_begin and defer_cleanup_end */
 #define CLEAVE_MEMORY_CAN_SECRET (1u << 8)         /* implements the flag "secret" on the host; otherwise cleave does */
+#define CLEAVE_MEMORY_CAN_OPEN (1u << 9)           /* implements open_ipc */
 #define CLEAVE_MEMORY_IS_STREAM_ORDERED (1u << 16) /* release() does not wait for the stream */
 
 /* Properties of requested memory. A manager may ignore "portable", "write combined" and "huge". */
@@ -48,6 +51,9 @@ typedef uint32_t cleave_memory_space;
 #define CLEAVE_MEMORY_HUGE (1u << 3)           /* in huge pages */
 #define CLEAVE_MEMORY_SECRET (1u << 4)         /* zeroed on release, and left out of core dumps */
 
+/* A property of pinned memory, for pin() only, beside "portable". */
+#define CLEAVE_MEMORY_PIN_MAPPED (1u << 5) /* a device reads and writes it at the same address */
+
 /* Memory from a manager. */
 typedef struct cleave_memory {
     void* pointer; /* the first byte, at a multiple of the alignment; any value for memory of no bytes */
@@ -55,7 +61,9 @@ typedef struct cleave_memory {
     void* handle;  /* for the manager only */
 } cleave_memory;
 
-/* The owner of memory that is pinned. pin() retains the object once, and unpinning releases it once. */
+/* The owner of memory that is pinned. pin() retains the object once, and unpinning (release(), reset() or destroy())
+ * releases it once, after the memory has been unpinned. Both functions may call the manager, except that
+ * an object released by reset() or destroy() may not. */
 typedef struct cleave_memory_owner {
     void* object;
     void (*retain)(void* object);
@@ -66,6 +74,7 @@ typedef struct cleave_memory_owner {
 typedef struct cleave_memory_export {
     uint8_t handle[64]; /* for the whole allocation; a cudaIpcMemHandle_t */
     uint32_t handle_size;
+    uint32_t process;   /* a number that this machine's other processes do not have; 0: unknown */
     uint64_t offset;    /* where the memory begins in that allocation, in bytes */
     uint64_t size;      /* of the memory, in bytes */
     uint8_t device[16]; /* UUID of the device */
@@ -73,7 +82,7 @@ typedef struct cleave_memory_export {
 
 typedef struct cleave_memory_manager {
     uint32_t interface_version; /* CLEAVE_MEMORY_MANAGER_VERSION */
-    uint32_t struct_size;       /* sizeof(cleave_memory_manager) */
+    uint32_t struct_size;       /* sizeof(cleave_memory_manager), in the header that the manager was built with */
     uint32_t capabilities;      /* CLEAVE_MEMORY_CAN_... and CLEAVE_MEMORY_IS_... */
     uint32_t reserved;          /* 0 */
     const char* name;           /* for messages; valid until destroy() */
@@ -96,8 +105,10 @@ typedef struct cleave_memory_manager {
      * a manager that is not stream-ordered waits for the stream. */
     int (*release)(void* state, const cleave_memory* memory, void* stream);
 
-    /* Optional. Pins existing memory, and keeps `owner` until *pinned is released. *pinned has the given pointer and
-     * size. Accepts the flag "portable" and the device drivers' flags that it knows. */
+    /* Optional. Pins existing memory, and keeps `owner` until *pinned is released, by any thread. *pinned has the given
+     * pointer and size, which need no alignment. Returns EINVAL for no bytes, a null pointer or an unknown flag; EEXIST
+     * if any of the memory is pinned already; ENOTSUP for "mapped" if a device uses another address than the CPU. A
+     * call that fails does not retain the owner and does not change *pinned. */
     int (*pin)(void* state, const cleave_memory_owner* owner, void* pointer, size_t size, uint32_t flags,
                cleave_memory* pinned);
 
@@ -109,17 +120,25 @@ typedef struct cleave_memory_manager {
      * call that fails does not change *exported. */
     int (*export_ipc)(void* state, const cleave_memory* memory, cleave_memory_export* exported);
 
-    /* Optional: a manager has both or neither. Between the two calls it does no costly cleaning up. Calls nest. EINVAL
-     * for an end without a begin. */
+    /* Optional: a manager has both or neither. Between the two calls, it gives no memory back to the system or the
+     * driver if that is costly, except when a request would fail otherwise. Secret memory is still zeroed at its
+     * release. Calls nest. EINVAL for an end without a begin. */
     int (*defer_cleanup_begin)(void* state);
     int (*defer_cleanup_end)(void* state);
 
     /* Frees everything that the manager holds, even memory that has not been released, which must not be used or
-     * released after that. May be called before initialize(). The manager can still be used. */
+     * released after that; unpins, and closes what open_ipc opened. May be called before initialize(). The manager can
+     * still be used. */
     int (*reset)(void* state);
 
     /* Frees everything, including the manager itself, which is not used afterwards. */
     void (*destroy)(void* state);
+
+    /* Optional; CLEAVE_MEMORY_CAN_OPEN. Maps device memory that another process exported, on the device with this
+     * number, and sets *memory to it. release() unmaps it. The exporting process must not release the memory before.
+     * Returns EXDEV if the memory is on another device; EEXIST in the process that exported it, which has the memory;
+     * EINVAL for a malformed handle. A call that fails does not change *memory. */
+    int (*open_ipc)(void* state, const cleave_memory_export* exported, int32_t device, cleave_memory* memory);
 } cleave_memory_manager;
 
 /* What a plugin exports under the name CLEAVE_MEMORY_MANAGER_SYMBOL. Creates a manager with its own state and

@@ -115,19 +115,34 @@ int CompletedManager::release(const cleave_memory& memory, void* stream) noexcep
     return error;
 }
 
-int CompletedManager::pin(const cleave_memory_owner& owner, void* pointer, std::size_t size, std::uint32_t flags,
-                          cleave_memory& pinned) noexcept {
-    const cleave_memory_manager* const manager = first_with(CLEAVE_MEMORY_CAN_PIN);
+// Gets memory from call(manager, memory), where `manager` is the first one with the capability.
+template <class Call>
+int CompletedManager::obtain(std::uint32_t capability, cleave_memory& memory, const Call& call) noexcept {
+    const cleave_memory_manager* const manager = first_with(capability);
     auto* const given = new (std::nothrow) Given{};
     if (given == nullptr) return ENOMEM;
     given->manager = manager;
-    if (const int error = manager->pin(manager->state, &owner, pointer, size, flags, &given->memory); error != 0) {
+    if (const int error = call(*manager, given->memory); error != 0) {
         delete given;
         return error;
     }
     keep(*given);
-    pinned = {given->memory.pointer, given->memory.size, given};
+    memory = {given->memory.pointer, given->memory.size, given};
     return 0;
+}
+
+int CompletedManager::pin(const cleave_memory_owner& owner, void* pointer, std::size_t size, std::uint32_t flags,
+                          cleave_memory& pinned) noexcept {
+    return obtain(CLEAVE_MEMORY_CAN_PIN, pinned, [&](const cleave_memory_manager& manager, cleave_memory& made) {
+        return manager.pin(manager.state, &owner, pointer, size, flags, &made);
+    });
+}
+
+int CompletedManager::open_ipc(const cleave_memory_export& exported, std::int32_t device,
+                               cleave_memory& memory) noexcept {
+    return obtain(CLEAVE_MEMORY_CAN_OPEN, memory, [&](const cleave_memory_manager& manager, cleave_memory& made) {
+        return manager.open_ipc(manager.state, &exported, device, &made);
+    });
 }
 
 // Asks the first manager that serves the space and implements info().

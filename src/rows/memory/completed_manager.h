@@ -32,6 +32,7 @@ public:
             cleave_memory& pinned) noexcept override;
     int info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept override;
     int export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept override;
+    int open_ipc(const cleave_memory_export& exported, std::int32_t device, cleave_memory& memory) noexcept override;
     int defer_cleanup_begin() noexcept override;
     int defer_cleanup_end() noexcept override;
     int reset() noexcept override;
@@ -47,6 +48,8 @@ private:
     };
 
     const cleave_memory_manager* first_with(std::uint32_t capability) const noexcept;
+    template <class Call>
+    int obtain(std::uint32_t capability, cleave_memory& memory, const Call& call) noexcept;
     void keep(Given& given) noexcept;
     void forget(Given& given) noexcept;
     void forget_all() noexcept;

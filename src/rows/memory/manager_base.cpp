@@ -45,6 +45,10 @@ ManagerBase::ManagerBase(const char* name, std::uint32_t capabilities) noexcept 
         face_.defer_cleanup_begin = [](void* state) { return of(state).defer_cleanup_begin(); };
         face_.defer_cleanup_end = [](void* state) { return of(state).defer_cleanup_end(); };
     }
+    if ((capabilities & CLEAVE_MEMORY_CAN_OPEN) != 0) {
+        face_.open_ipc = [](void* state, const cleave_memory_export* exported, std::int32_t device,
+                            cleave_memory* memory) { return of(state).open_ipc(*exported, device, *memory); };
+    }
     face_.reset = [](void* state) { return of(state).reset(); };
     face_.destroy = [](void* state) { delete &of(state); };
 }

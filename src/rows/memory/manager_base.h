@@ -35,6 +35,10 @@ public:
     virtual int export_ipc(const cleave_memory& /*memory*/, cleave_memory_export& /*exported*/) noexcept {
         return ENOTSUP;
     }
+    virtual int open_ipc(const cleave_memory_export& /*exported*/, std::int32_t /*device*/,
+                         cleave_memory& /*memory*/) noexcept {
+        return ENOTSUP;
+    }
     virtual int defer_cleanup_begin() noexcept { return ENOTSUP; }
     virtual int defer_cleanup_end() noexcept { return ENOTSUP; }
     virtual int reset() noexcept = 0;

@@ -1,5 +1,6 @@
 #include "rows/memory/raw_manager.h"
 
+#include <cstddef>
 #include <cstring>
 
 #include "base/module.h"
@@ -36,10 +37,11 @@ const cleave_memory_manager* open_plugin(const std::string& path, const std::str
     return manager;
 }
 
+// Managers built with the first header of version 1 end before open_ipc().
 void check_version(const cleave_memory_manager& manager, const std::string& origin) {
     const std::string prefix = "memory manager " + origin + ": ";
-    const std::string fault =
-        table_fault(&manager, CLEAVE_MEMORY_MANAGER_VERSION, sizeof manager, "cleave_memory_manager");
+    const std::string fault = table_fault(&manager, CLEAVE_MEMORY_MANAGER_VERSION,
+                                          offsetof(cleave_memory_manager, open_ipc), "cleave_memory_manager");
     if (!fault.empty()) throw MemoryManagerError(prefix + fault);
     const bool has_all = manager.name != nullptr && manager.initialize != nullptr && manager.allocate != nullptr &&
                          manager.release != nullptr && manager.reset != nullptr && manager.destroy != nullptr;
@@ -48,11 +50,12 @@ void check_version(const cleave_memory_manager& manager, const std::string& orig
     };
     const bool begins = manager.defer_cleanup_begin != nullptr;
     const bool ends = manager.defer_cleanup_end != nullptr;
+    const bool opens = manager.struct_size >= sizeof manager && manager.open_ipc != nullptr;
     if (!has_all) throw MemoryManagerError(prefix + "lacks a member that every manager has");
     if (!agrees(CLEAVE_MEMORY_CAN_PIN, manager.pin != nullptr) ||
         !agrees(CLEAVE_MEMORY_CAN_INFO, manager.info != nullptr) ||
         !agrees(CLEAVE_MEMORY_CAN_EXPORT, manager.export_ipc != nullptr) || !agrees(CLEAVE_MEMORY_CAN_DEFER, begins) ||
-        !agrees(CLEAVE_MEMORY_CAN_DEFER, ends)) {
+        !agrees(CLEAVE_MEMORY_CAN_DEFER, ends) || !agrees(CLEAVE_MEMORY_CAN_OPEN, opens)) {
         throw MemoryManagerError(prefix + "its capabilities do not agree with its members");
     }
 }

@@ -14,6 +14,7 @@ struct PoolManager::Region {
     cleave_memory memory{};
     cleave_memory_space space = 0;
     Block* first = nullptr;
+    bool is_lent = false;  // pinned, or opened from another process: one block, which is never free
 };
 
 // What a cleave_memory::handle points to.
@@ -43,7 +44,8 @@ std::size_t list_of(std::size_t size) noexcept {
 PoolManager::PoolManager(const cleave_memory_manager& source, std::uint64_t region_size, DeviceCalls calls) noexcept
     : ManagerBase("pool",
                   (source.capabilities & (CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED |
-                                          CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_CAN_EXPORT)) |
+                                          CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_CAN_PIN | CLEAVE_MEMORY_CAN_EXPORT |
+                                          CLEAVE_MEMORY_CAN_OPEN | CLEAVE_MEMORY_CAN_DEFER)) |
                       CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_CAN_SECRET | CLEAVE_MEMORY_IS_STREAM_ORDERED),
       source_(source),
       region_size_(region_size),
@@ -84,32 +86,75 @@ void PoolManager::unlink(Block& block) noexcept {
     }
 }
 
-// Adds a region with one free block.
-int PoolManager::add_region(cleave_memory_space space, std::size_t size) noexcept {
-    auto* const region = new (std::nothrow) Region{};
+// Makes a region with one block from the memory that get(memory) sets.
+template <class Get>
+int PoolManager::make_region(cleave_memory_space space, const Get& get, Region*& region) noexcept {
+    auto* const made = new (std::nothrow) Region{};
     auto* const block = new (std::nothrow) Block{};
-    int error = region == nullptr || block == nullptr ? ENOMEM : 0;
-    if (error == 0) {
-        error =
-            source_.allocate(source_.state, space, std::max(size, region_size_), kUnit, 0, nullptr, &region->memory);
-    }
+    const int error = made == nullptr || block == nullptr ? ENOMEM : get(made->memory);
     if (error != 0) {
-        delete region;
+        delete made;
         delete block;
         return error;
     }
+    made->space = space;
+    made->first = block;
+    block->region = made;
+    block->size = made->memory.size;
+    region = made;
+    return 0;
+}
+
+void PoolManager::keep(Region& region) noexcept {
+    region.next = first_region_;
+    if (first_region_ != nullptr) first_region_->previous = &region;
+    first_region_ = &region;
+}
+
+// Adds a region with one free block.
+int PoolManager::add_region(cleave_memory_space space, std::size_t size) noexcept {
+    Region* region = nullptr;
+    const int error = make_region(
+        space,
+        [&](cleave_memory& memory) {
+            return source_.allocate(source_.state, space, std::max(size, region_size_), kUnit, 0, nullptr, &memory);
+        },
+        region);
+    if (error != 0) return error;
     if (space != CLEAVE_MEMORY_DEVICE) leave_out_of_dumps(region->memory);
-    region->space = space;
-    region->first = block;
-    region->next = first_region_;
-    if (first_region_ != nullptr) first_region_->previous = region;
-    first_region_ = region;
-    block->region = region;
-    block->size = region->memory.size / kUnit * kUnit;
-    link(*block);
+    region->first->size = region->memory.size / kUnit * kUnit;
+    keep(*region);
+    link(*region->first);
     ++statistics_.regions;
     statistics_.region_size += region->memory.size;
     return 0;
+}
+
+// Hands out memory that the source pins or opens.
+template <class Get>
+int PoolManager::lend(cleave_memory_space space, const Get& get, cleave_memory& memory) noexcept {
+    Region* region = nullptr;
+    if (const int error = make_region(space, get, region); error != 0) return error;
+    region->is_lent = true;
+    region->first->is_free = false;
+    const MutexLock lock(mutex_);
+    keep(*region);
+    memory = {region->memory.pointer, region->memory.size, region->first};
+    return 0;
+}
+
+int PoolManager::pin(const cleave_memory_owner& owner, void* pointer, std::size_t size, std::uint32_t flags,
+                     cleave_memory& pinned) noexcept {
+    return lend(
+        CLEAVE_MEMORY_PINNED,
+        [&](cleave_memory& memory) { return source_.pin(source_.state, &owner, pointer, size, flags, &memory); },
+        pinned);
+}
+
+int PoolManager::open_ipc(const cleave_memory_export& exported, std::int32_t device, cleave_memory& memory) noexcept {
+    return lend(
+        CLEAVE_MEMORY_DEVICE,
+        [&](cleave_memory& opened) { return source_.open_ipc(source_.state, &exported, device, &opened); }, memory);
 }
 
 // Splits a free block into one of `size` bytes and the rest. Returns the rest, which is not in a list, or nullptr if
@@ -206,6 +251,14 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
 
 int PoolManager::release(const cleave_memory& memory, void* stream) noexcept {
     auto& block = *static_cast<Block*>(memory.handle);
+    if (block.region->is_lent) {
+        Region& region = *block.region;
+        {
+            const MutexLock lock(mutex_);
+            forget(region);
+        }
+        return give_back(region, stream);
+    }
     // A device may still be copying to or from pinned memory, which any caller might get next.
     const cleave_memory_space space = block.region->space;
     const bool is_pinned = space == CLEAVE_MEMORY_PINNED || space == CLEAVE_MEMORY_MAPPED;
@@ -273,19 +326,24 @@ void PoolManager::trim() noexcept {
         Block* const only = current->first;
         if (!only->is_free || only->next != nullptr) continue;
         unlink(*only);
-        drop(*current, only->stream);
+        --statistics_.regions;
+        statistics_.region_size -= current->memory.size;
+        forget(*current);
+        give_back(*current, only->stream);
     }
 }
 
-void PoolManager::drop(Region& region, void* stream) noexcept {
-    while (region.first != nullptr) delete std::exchange(region.first, region.first->next);
-    source_.release(source_.state, &region.memory, stream);
-    --statistics_.regions;
-    statistics_.region_size -= region.memory.size;
+void PoolManager::forget(Region& region) noexcept {
     if (region.previous != nullptr) region.previous->next = region.next;
     if (region.next != nullptr) region.next->previous = region.previous;
     if (first_region_ == &region) first_region_ = region.next;
+}
+
+int PoolManager::give_back(Region& region, void* stream) noexcept {
+    while (region.first != nullptr) delete std::exchange(region.first, region.first->next);
+    const int error = source_.release(source_.state, &region.memory, stream);
     delete &region;
+    return error;
 }
 
 int PoolManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
@@ -311,18 +369,28 @@ int PoolManager::export_ipc(const cleave_memory& memory, cleave_memory_export& e
     return 0;
 }
 
+int PoolManager::defer_cleanup_begin() noexcept { return source_.defer_cleanup_begin(source_.state); }
+
+int PoolManager::defer_cleanup_end() noexcept { return source_.defer_cleanup_end(source_.state); }
+
 int PoolManager::reset() noexcept {
-    const MutexLock lock(mutex_);
-    while (first_region_ != nullptr) {
-        for (Block* block = first_region_->first; block != nullptr; block = block->next) {
+    Region* first = nullptr;
+    {
+        const MutexLock lock(mutex_);
+        first = std::exchange(first_region_, nullptr);
+        free_ = {};
+        statistics_.regions = statistics_.region_size = statistics_.used_size = 0;
+    }
+    // Without the lock, because releasing the owner of pinned memory may take other locks.
+    while (first != nullptr) {
+        Region& region = *std::exchange(first, first->next);
+        for (Block* block = region.first; block != nullptr; block = block->next) {
             if (!block->is_free && block->is_secret) zero(*block, block->size, block->stream);
             // A region is released on one stream, but its blocks may be in use on others.
-            if (first_region_->space == CLEAVE_MEMORY_DEVICE && block->stream != nullptr) calls_.wait(block->stream);
+            if (region.space == CLEAVE_MEMORY_DEVICE && block->stream != nullptr) calls_.wait(block->stream);
         }
-        drop(*first_region_, nullptr);
+        give_back(region, nullptr);
     }
-    free_ = {};
-    statistics_.used_size = 0;
     return source_.reset(source_.state);
 }
 

@@ -45,9 +45,16 @@ public:
     int allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags, void* stream,
                  cleave_memory& memory) noexcept override;
     int release(const cleave_memory& memory, void* stream) noexcept override;
+    // The source pins the memory and opens it. The pool keeps the record, but never hands out parts of such memory.
+    int pin(const cleave_memory_owner& owner, void* pointer, std::size_t size, std::uint32_t flags,
+            cleave_memory& pinned) noexcept override;
+    int open_ipc(const cleave_memory_export& exported, std::int32_t device, cleave_memory& memory) noexcept override;
     int info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept override;
     // Exports the block's region, with the offset of the block.
     int export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept override;
+    // The pool gives regions back only when memory runs out and in reset(). Deferral is the source's.
+    int defer_cleanup_begin() noexcept override;
+    int defer_cleanup_end() noexcept override;
     int reset() noexcept override;
 
 private:
@@ -55,6 +62,13 @@ private:
     struct Block;
 
     int zero(const Block& block, std::size_t size, void* stream) const noexcept;
+    template <class Get>
+    static int make_region(cleave_memory_space space, const Get& get, Region*& region) noexcept;
+    template <class Get>
+    int lend(cleave_memory_space space, const Get& get, cleave_memory& memory) noexcept;
+    void keep(Region& region) noexcept CLEAVE_REQUIRES(mutex_);
+    void forget(Region& region) noexcept CLEAVE_REQUIRES(mutex_);
+    int give_back(Region& region, void* stream) noexcept;
     int add_region(cleave_memory_space space, std::size_t size) noexcept CLEAVE_REQUIRES(mutex_);
     int obtain(cleave_memory_space space, std::size_t size, std::size_t extra, std::size_t alignment,
                Block*& block) noexcept CLEAVE_REQUIRES(mutex_);
@@ -68,7 +82,6 @@ private:
     void unlink(Block& block) noexcept CLEAVE_REQUIRES(mutex_);
     void settle() noexcept CLEAVE_REQUIRES(mutex_);
     void trim() noexcept CLEAVE_REQUIRES(mutex_);
-    void drop(Region& region, void* stream) noexcept CLEAVE_REQUIRES(mutex_);
 
     static constexpr std::size_t kSpaces = 4;
     static constexpr std::size_t kLists = 56;

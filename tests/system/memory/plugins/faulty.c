@@ -1,6 +1,7 @@
 /* The manager of doc/guide/memory.md, broken in one place. CONFIG is FAULT or FAULT=NUMBER; see kFaults. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
+#include <stddef.h>
 
 #define cleave_memory_manager_open open_documented
 #include "documented.c" /* extracted from doc/guide/memory.md */
@@ -114,6 +115,17 @@ static int end_without_begin(void* object) {
     return 0;
 }
 
+static int depth; /* as for `number` */
+static int begin_nothing(void* object) {
+    (void)object;
+    ++depth;
+    return 0;
+}
+static int end_nothing(void* object) {
+    (void)object;
+    return depth > 0 ? --depth, 0 : EINVAL;
+}
+
 static int tell_too_much(void* object, cleave_memory_space space, uint64_t* free_size, uint64_t* total_size) {
     const int error = info(object, space, free_size, total_size);
     *total_size = *free_size - 1;
@@ -137,7 +149,8 @@ static int allocate_shared(void* object, cleave_memory_space space, size_t size,
 /* Does not retain the owner. */
 static int pin_alone(void* object, const cleave_memory_owner* owner, void* pointer, size_t size, uint32_t flags,
                      cleave_memory* pinned) {
-    (void)object, (void)owner, (void)flags;
+    (void)object, (void)owner;
+    if (pointer == NULL || size == 0 || (flags & ~CLEAVE_MEMORY_PORTABLE) != 0) return EINVAL;
     pinned->pointer = pointer;
     pinned->size = size;
     pinned->handle = NULL;
@@ -146,6 +159,16 @@ static int pin_alone(void* object, const cleave_memory_owner* owner, void* point
 
 static void break_version(cleave_memory_manager* manager) { manager->interface_version = 7; }
 static void break_struct_size(cleave_memory_manager* manager) { manager->struct_size = 40; }
+/* As a plugin that was built with the first header: open_ipc is not in its structure. */
+static void shorten(cleave_memory_manager* manager) {
+    manager->struct_size = offsetof(cleave_memory_manager, open_ipc);
+    memset(&manager->open_ipc, 0xA5, sizeof manager->open_ipc);
+}
+static void break_first_header(cleave_memory_manager* manager) {
+    shorten(manager);
+    manager->capabilities |= CLEAVE_MEMORY_CAN_OPEN;
+}
+static void break_open(cleave_memory_manager* manager) { manager->capabilities |= CLEAVE_MEMORY_CAN_OPEN; }
 static void break_member(cleave_memory_manager* manager) { manager->release = NULL; }
 static void break_name(cleave_memory_manager* manager) { manager->name = NULL; }
 static void break_capabilities(cleave_memory_manager* manager) { manager->capabilities |= CLEAVE_MEMORY_CAN_PIN; }
@@ -178,6 +201,11 @@ static void break_depth(cleave_memory_manager* manager) {
     manager->capabilities |= CLEAVE_MEMORY_CAN_DEFER;
     manager->defer_cleanup_begin = manager->defer_cleanup_end = end_without_begin;
 }
+static void break_deferral(cleave_memory_manager* manager) {
+    manager->capabilities |= CLEAVE_MEMORY_CAN_DEFER;
+    manager->defer_cleanup_begin = begin_nothing;
+    manager->defer_cleanup_end = end_nothing;
+}
 static void break_owner(cleave_memory_manager* manager) {
     manager->capabilities |= CLEAVE_MEMORY_CAN_PIN;
     manager->pin = pin_alone;
@@ -195,6 +223,9 @@ static const struct fault {
 } kFaults[] = {
     {"version", break_version},
     {"struct-size", break_struct_size},
+    {"first-header", shorten},
+    {"open-without-room", break_first_header},
+    {"open-without-member", break_open},
     {"no-release", break_member},
     {"no-name", break_name},
     {"pin-without-member", break_capabilities},
@@ -218,6 +249,7 @@ static const struct fault {
     {"secret", break_secret},
     {"name", break_name_text},
     {"defer-depth", break_depth},
+    {"no-deferral", break_deferral},
     {"pin-alone", break_owner},
     {"no-space", break_spaces},
     {"unknown-capability", break_bits},

@@ -24,6 +24,7 @@
 #include "rows/memory/completed_manager.h"
 #include "rows/memory/deferred_releases.h"
 #include "rows/memory/manager_base.h"
+#include "rows/memory/pool_manager.h"
 #include "rows/memory/raw_manager.h"
 #include "rows/memory/system_manager.h"
 
@@ -100,6 +101,8 @@ TEST(MemoryPlugins, FaultsAreErrorsThatNameThePlugin) {
         std::pair{"pin-without-member", "its capabilities do not agree with its members"},
         std::pair{"info-without-member", "its capabilities do not agree with its members"},
         std::pair{"begin-without-end", "its capabilities do not agree with its members"},
+        std::pair{"open-without-member", "its capabilities do not agree with its members"},
+        std::pair{"open-without-room", "its capabilities do not agree with its members"},
         std::pair{"null-manager", "returned no manager"},
         std::pair{"open", "cannot start: Device or resource busy"},
         std::pair{"open=no licence", "cannot start: no licence"},
@@ -107,6 +110,60 @@ TEST(MemoryPlugins, FaultsAreErrorsThatNameThePlugin) {
         std::pair{"nonsense", "cannot start: no fault 'nonsense'"},
     };
     for (const auto& [fault, why] : faults) EXPECT_EQ(failure_of(kFaulty + ":" + fault), prefix + why) << fault;
+}
+
+TEST(MemoryPlugins, ThoseOfTheFirstHeaderCanBeUsed) {
+    const auto manager = MemoryManager::open(kFaulty + ":first-header");
+    EXPECT_EQ(manager->allocate({.size = 1000}).size(), 1000U);
+    EXPECT_EQ(manager->manager().capabilities & CLEAVE_MEMORY_CAN_OPEN, 0U);
+    EXPECT_EQ(manager->manager().open_ipc, nullptr);
+}
+
+// The made-up device keeps the contract, so it can be completed and used as the source of a pool.
+TEST(MemoryPlugins, PinsAndOpensThroughOtherManagers) {
+    const std::string made_up = kPlugins + "/faulty_device.so:none";
+    std::array<char, 5000> bytes{};
+    struct Counts {
+        int retained = 0;
+        int released = 0;
+    } counts;
+    const cleave_memory_owner owner{&counts, [](void* object) { ++static_cast<Counts*>(object)->retained; },
+                                    [](void* object) { ++static_cast<Counts*>(object)->released; }};
+    RawManager raw = open_raw_manager(made_up);
+    auto* const pool = new PoolManager(*raw.manager.release(), PoolManager::kMinRegionSize,
+                                       {[](void*) { return 0; }, [](void*, std::size_t, void*) { return 0; }});
+    const auto pooled = MemoryManager::adopt(pool->face());
+    for (const auto& manager : {MemoryManager::open(made_up), pooled}) {
+        const cleave_memory_manager& face = manager->manager();
+        cleave_memory pinned{};
+        cleave_memory again{};
+        counts = {};
+        ASSERT_EQ(face.pin(face.state, &owner, bytes.data(), bytes.size(), 0, &pinned), 0);
+        EXPECT_EQ(pinned.pointer, bytes.data());
+        EXPECT_EQ(pinned.size, bytes.size());
+        EXPECT_EQ(face.pin(face.state, &owner, &bytes[100], 10, 0, &again), EEXIST);
+        EXPECT_EQ(face.release(face.state, &pinned, nullptr), 0);
+        EXPECT_EQ(counts.released, 1);
+        ASSERT_EQ(face.pin(face.state, &owner, bytes.data(), bytes.size(), 0, &pinned), 0);
+        EXPECT_EQ(face.reset(face.state), 0);
+        EXPECT_EQ(counts.retained, 2);
+        EXPECT_EQ(counts.released, 2);
+
+        const Memory memory = manager->allocate({.size = 1000, .space = MemorySpace::kDevice});
+        cleave_memory_export exported{};
+        ASSERT_EQ(face.export_ipc(face.state, &memory.memory(), &exported), 0);
+        EXPECT_EQ(face.open_ipc(face.state, &exported, 0, &again), EEXIST);  // this process has it
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const int error = face.open_ipc(face.state, &exported, 0, &again);
+            ::_exit(error != 0 || again.size != memory.size() || face.release(face.state, &again, nullptr) != 0);
+        }
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+    EXPECT_EQ(pooled->pool_statistics(), std::nullopt);
+    EXPECT_EQ(pool->statistics().regions, 1U);
 }
 
 TEST(MemoryPlugins, AMessageOfAnyLengthIsCut) {
