@@ -9,9 +9,17 @@
 //
 // Secret device memory is zeroed when it is released.
 //
-// cuda and cuda-pool let another process map device memory (export_ipc). That process sees the whole CUDA allocation:
-// with cuda-pool, a region and everything in it; with cuda, possibly other small allocations that CUDA has placed next
-// to it.
+// cuda puts off cudaFree and cudaFreeHost as described in rows/memory/deferred_releases.h, measured against all bytes
+// of the card: so the device waits once for eleven releases. cuda-async does that with pinned memory only, because
+// CUDA's pool takes device memory back without waiting. The pools take everything back at once; what is deferred is the
+// release of their regions, which happens only when memory runs out.
+//
+// All four pin memory (cudaHostRegister), and unpin it when it is released. A pin with the flag "mapped" is refused
+// where the card uses another address than the CPU.
+//
+// cuda and cuda-pool let another process map device memory (export_ipc, open_ipc). That process sees the whole CUDA
+// allocation: with cuda-pool, a region and everything in it; with cuda, possibly other small allocations that CUDA has
+// placed next to it.
 #pragma once
 
 #include <memory>

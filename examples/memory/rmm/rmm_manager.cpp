@@ -2,8 +2,8 @@
 //
 // Its setting names the RMM resource: "pool" (the default), "async" (cudaMallocAsync) or "cuda" (cudaMalloc). Memory
 // comes from the calling thread's current device. RMM aligns to 256 bytes; for a larger alignment, this manager asks
-// for more bytes. It does not provide host memory. Nor does it provide export_ipc, because RMM does not tell where an
-// allocation in its pool begins.
+// for more bytes. It does not provide host memory. RMM does not tell where an allocation in its pool begins, so
+// export_ipc asks the driver, with the GPU module's memory_export.h; memory of "async" has no handle.
 #include <cuda_runtime_api.h>
 #include <rmm/cuda_device.hpp>
 #include <rmm/error.hpp>
@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "cleave/memory_manager.h"
+#include "memory_export.h"
 
 namespace {
 
@@ -207,6 +208,10 @@ int info(void* /*state*/, cleave_memory_space space, std::uint64_t* free_size, s
     return 0;
 }
 
+int export_ipc(void* /*state*/, const cleave_memory* memory, cleave_memory_export* exported) {
+    return cleave::cuda::export_device_memory(memory->pointer, memory->size, *exported);
+}
+
 int reset(void* state) {
     return error_of([&] { manager_of(state).reset(); });
 }
@@ -220,6 +225,7 @@ Manager::Manager(std::string kind) : kind_(std::move(kind)) {
     face_.interface_version = CLEAVE_MEMORY_MANAGER_VERSION;
     face_.struct_size = sizeof face_;
     face_.capabilities = CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_CAN_INFO;
+    if (kind_ != "async") face_.capabilities |= CLEAVE_MEMORY_CAN_EXPORT;
     if (kind_ != "cuda") face_.capabilities |= CLEAVE_MEMORY_IS_STREAM_ORDERED;
     face_.name = "rmm";
     face_.state = this;
@@ -227,6 +233,7 @@ Manager::Manager(std::string kind) : kind_(std::move(kind)) {
     face_.allocate = ::allocate;
     face_.release = ::release;
     face_.info = ::info;
+    if (kind_ != "async") face_.export_ipc = ::export_ipc;
     face_.reset = ::reset;
     face_.destroy = ::destroy;
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -237,15 +239,24 @@ TEST(Rows, TrimmedMemoryIsExact) {
     EXPECT_EQ(to_host(device, made.view()), (std::vector<HostValue>{"L Ada", "X X", std::nullopt}));
 }
 
+// Makes "cuda" carry out the releases that it has put off, with a request that fails. Otherwise the next request that
+// fails would succeed after them.
+void carry_out_releases(MemoryManager& manager) {
+    EXPECT_THROW(manager.allocate({.size = SIZE_MAX / 4, .space = MemorySpace::kDevice}), MemoryError);
+}
+
 // If working memory cannot be allocated, the rows are measured and then written.
 TEST(Rows, WorkingMemoryMayFail) {
     const People people = make_people(300, 3, 5);
-    Device device(open_manager("cuda"));
+    const auto manager = open_manager("cuda");
+    Device device(manager);
     const DeviceStrings names = to_device(device, people.names);
     const DeviceStrings visibilities = to_device(device, people.visibilities);
     const Columns<PublicName> columns{names.view(), visibilities.view()};
+    carry_out_releases(*manager);
     const std::size_t live = live_allocations();
     const auto launched = [&](int failing) {
+        carry_out_releases(*manager);
         const std::size_t before = launches();
         fail_allocation(failing);
         const DeviceStrings made = make_and_trim(device, columns, 300, PublicName{});
@@ -259,9 +270,11 @@ TEST(Rows, WorkingMemoryMayFail) {
         EXPECT_EQ(usual, 1U);
         EXPECT_EQ(without, 2U);
     }
+    carry_out_releases(*manager);
     fail_allocation(3);  // the result itself
     EXPECT_THROW(make_and_trim(device, columns, 300, PublicName{}), MemoryError);
     fail_allocation(-1);
+    carry_out_releases(*manager);
     EXPECT_EQ(live_allocations(), live);
 }
 
@@ -383,10 +396,12 @@ TEST(Rows, EveryAllocationMayFail) {
     for (const bool is_one_pass : {true, false}) {
         int failures = 0;
         for (bool has_failed = true; has_failed; ++failures) {
-            Device device(open_manager("cuda"));
+            const auto manager = open_manager("cuda");
+            Device device(manager);
             const DeviceStrings names = to_device(device, people.names);
             const DeviceStrings visibilities = to_device(device, people.visibilities);
             const Columns<PublicName> columns{names.view(), visibilities.view()};
+            carry_out_releases(*manager);
             const std::size_t before = live_allocations();
             fail_allocation(failures);
             try {
@@ -396,6 +411,8 @@ TEST(Rows, EveryAllocationMayFail) {
                 fail_allocation(-1);
                 EXPECT_EQ(to_host(device, made.view()), redacted(people));
             } catch (const MemoryError&) {
+                fail_allocation(-1);
+                carry_out_releases(*manager);
                 EXPECT_EQ(live_allocations(), before);
             }
         }

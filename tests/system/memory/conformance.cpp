@@ -3,7 +3,7 @@
 // Tests a memory manager. Prints a line for each check, "ok NAME", "FAIL NAME: why" or "skip NAME: why", and then "N
 // passed, M failed, K skipped". The exit status is 0 if none failed. --device also tests pinned, mapped and device
 // memory, on device 0; the library provides the functions of device_hooks.h. --only runs only the checks whose names
-// begin with CHECK. A check that takes longer than --limit, by default 120 seconds, fails.
+// begin with CHECK; it may be repeated. A check that takes longer than --limit, by default 120 seconds, fails.
 #include "conformance.h"
 
 #include <dlfcn.h>
@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,7 +77,10 @@ int run_all(const Options& options) {
     for (const auto checks : {interface_checks(), allocation_checks(), secret_checks(), exhaustion_checks(),
                               thread_checks(), lifetime_checks(), device_checks()}) {
         for (const NamedCheck& check : checks) {
-            if (!std::string_view(check.name).starts_with(options.only)) continue;
+            const auto begins_name = [&](const std::string& word) {
+                return std::string_view(check.name).starts_with(word);
+            };
+            if (!options.only.empty() && std::ranges::none_of(options.only, begins_name)) continue;
             const std::string result = result_apart(check, options);
             ++(result.starts_with("ok") ? passed : result.starts_with("skip") ? skipped : failed);
             const std::size_t end = result.find(':');
@@ -108,7 +112,7 @@ int run(int count, char** words) {
             if (open == nullptr) return fail("the library has no function " CLEAVE_DEVICE_HOOKS_SYMBOL);
             options.hooks = open();
         } else if (word.starts_with("--only=")) {
-            options.only = word.substr(sizeof "--only=" - 1);
+            options.only.emplace_back(word.substr(sizeof "--only=" - 1));
         } else if (word.starts_with("--limit=")) {
             options.limit = static_cast<unsigned>(std::strtoul(words[i] + sizeof "--limit=" - 1, nullptr, 10));
         } else {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <random>
 #include <span>
@@ -30,7 +31,7 @@ struct Options {
     std::string name;                            // of the manager, as accepted by MemoryManager::open()
     bool has_device = false;                     // pinned, mapped and device memory are tested too
     const cleave_device_hooks* hooks = nullptr;  // may be null
-    std::string only;                            // only checks whose names begin with this
+    std::vector<std::string> only;               // only checks whose names begin with one of these
     unsigned limit = 120;                        // seconds that a check may take
 };
 
@@ -102,6 +103,38 @@ std::vector<std::uint8_t> pattern(std::size_t size, std::uint64_t seed);
 
 // The address space of this process, in bytes (/proc/self/statm), not counting what the heap holds unused.
 std::uint64_t mapped_size();
+
+// Figures that show how much memory a manager holds: the address space of this process, for host memory; of a device,
+// what the manager and the driver say.
+class Figures {
+public:
+    // Notes the figures as they are. There may be none. The manager must have been used already, because
+    // a driver keeps the memory with which it starts.
+    Figures(const Options& options, const Subject& subject);
+
+    // Whether the memory of this space shows in a figure.
+    bool has(cleave_memory_space space) const;
+    // Fails if a figure shows more than at the beginning, apart from a few bytes. `what` names the reason for the
+    // failure. Asks only the manager, only others, or all.
+    enum class Who : std::uint8_t { kManager, kOthers, kAll };
+    void expect_no_more(const std::string& what, Who who = Who::kAll) const;
+    // Fails unless each figure of the space shows at least `size` bytes more than at the beginning.
+    void expect_more(cleave_memory_space space, std::uint64_t size, Who who = Who::kAll) const;
+
+private:
+    struct Figure {
+        cleave_memory_space space;
+        bool is_of_manager;
+        std::string name;
+        std::function<std::uint64_t()> held;
+        std::uint64_t before;
+    };
+    static bool asks(const Figure& figure, Who who) {
+        return who == Who::kAll || figure.is_of_manager == (who == Who::kManager);
+    }
+
+    std::vector<Figure> figures_;
+};
 
 struct NamedCheck {
     const char* name;

@@ -1,5 +1,7 @@
 // What a manager reports about itself.
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <string_view>
 
 #include "conformance.h"
@@ -11,7 +13,7 @@ void check_version(const Options& options) {
     const Subject subject(options, true);
     const cleave_memory_manager& face = subject.face();
     expect(face.interface_version == CLEAVE_MEMORY_MANAGER_VERSION, "interface_version is not that of the header");
-    expect(face.struct_size >= sizeof(cleave_memory_manager), "struct_size is too small");
+    expect(face.struct_size >= offsetof(cleave_memory_manager, open_ipc), "struct_size is too small");
     expect(face.reserved == 0, "reserved is not 0");
 }
 
@@ -35,6 +37,7 @@ void check_members(const Options& options) {
     };
     agrees(CLEAVE_MEMORY_CAN_PIN, face.pin != nullptr, "pin");
     agrees(CLEAVE_MEMORY_CAN_EXPORT, face.export_ipc != nullptr, "export_ipc");
+    agrees(CLEAVE_MEMORY_CAN_OPEN, face.struct_size >= sizeof face && face.open_ipc != nullptr, "open_ipc");
     agrees(CLEAVE_MEMORY_CAN_INFO, face.info != nullptr, "info");
     agrees(CLEAVE_MEMORY_CAN_DEFER, face.defer_cleanup_begin != nullptr, "defer_cleanup_begin");
     agrees(CLEAVE_MEMORY_CAN_DEFER, face.defer_cleanup_end != nullptr, "defer_cleanup_end");
@@ -42,7 +45,7 @@ void check_members(const Options& options) {
 
 void check_capabilities(const Options& options) {
     const Subject subject(options, true);
-    constexpr std::uint32_t kKnown = (CLEAVE_MEMORY_CAN_SECRET << 1) - 1 + CLEAVE_MEMORY_IS_STREAM_ORDERED;
+    constexpr std::uint32_t kKnown = (CLEAVE_MEMORY_CAN_OPEN << 1) - 1 + CLEAVE_MEMORY_IS_STREAM_ORDERED;
     expect((subject.face().capabilities & ~kKnown) == 0, "there are capabilities that do not exist");
     constexpr std::uint32_t kSpacesOfAll =
         CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED | CLEAVE_MEMORY_CAN_DEVICE;
@@ -66,6 +69,27 @@ void check_info(const Options& options) {
     }
 }
 
+// Between begin and end, the manager gives nothing back to the system or the driver.
+void check_deferral(const Options& options, const Subject& subject) {
+    const cleave_memory_manager& face = subject.face();
+    for (const cleave_memory_space space : subject.spaces()) {
+        subject.reset();
+        const Figures figures(options, subject);
+        if (!figures.has(space)) continue;
+        expect_error(face.defer_cleanup_begin(face.state), 0, "defer_cleanup_begin");
+        std::vector<cleave_memory> held;
+        for (int i = 0; i < 40; ++i) {
+            held.push_back(subject.allocate({.size = 2 * kMiB, .space = space}));
+            if (space == CLEAVE_MEMORY_HOST) std::memset(held.back().pointer, 1, 2 * kMiB);
+        }
+        for (const cleave_memory& memory : held) subject.release(memory);
+        figures.expect_more(space, 70 * kMiB, Figures::Who::kOthers);
+        expect_error(face.defer_cleanup_end(face.state), 0, "defer_cleanup_end");
+        subject.reset();
+        figures.expect_no_more("after deferral and reset");
+    }
+}
+
 void check_defer(const Options& options) {
     const Subject subject(options);
     if (!subject.can(CLEAVE_MEMORY_CAN_DEFER)) skip("it has no defer_cleanup_begin");
@@ -83,6 +107,7 @@ void check_defer(const Options& options) {
     expect_error(end(), 0, "the outer end");
     expect_error(end(), EINVAL, "an end more than there are begins");
     subject.release(memory);
+    check_deferral(options, subject);
     begin();
     subject.release(subject.allocate({.size = 1000, .space = subject.space()}));
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <malloc.h>
 #include <unistd.h>
@@ -130,6 +132,53 @@ void Subject::expect_zero(cleave_memory_space space, const cleave_memory& memory
     const auto at = std::ranges::find_if(bytes, [](std::uint8_t byte) { return byte != 0; });
     expect(at == bytes.end(), "byte " + std::to_string(at - bytes.begin()) + " of " + std::to_string(bytes.size()) +
                                   " of zeroed " + name_of(space) + " memory is not 0");
+}
+
+Figures::Figures(const Options& options, const Subject& subject) {
+    const auto add = [&](cleave_memory_space space, bool is_of_manager, std::string name, auto held) {
+        figures_.push_back({space, is_of_manager, std::move(name), held, held()});
+    };
+    if (!kIsSanitized && subject.can(CLEAVE_MEMORY_CAN_HOST)) {
+        add(CLEAVE_MEMORY_HOST, false, "bytes are mapped", [] { return mapped_size(); });
+    }
+    const bool has_device = options.has_device && subject.can(CLEAVE_MEMORY_CAN_DEVICE);
+    // Negative numbers of free bytes, whose differences are those of the bytes in use.
+    if (has_device && options.hooks != nullptr) {
+        add(CLEAVE_MEMORY_DEVICE, false, "bytes of the device are in use, the driver says", [&options] {
+            std::uint64_t bytes = 0;
+            expect_error(options.hooks->free_size(&bytes), 0, "the hook free_size");
+            return -bytes;
+        });
+    }
+    if (has_device && subject.can(CLEAVE_MEMORY_CAN_INFO)) {
+        add(CLEAVE_MEMORY_DEVICE, true, "bytes of the device are in use, the manager says", [&subject] {
+            std::uint64_t bytes = 0;
+            std::uint64_t total = 0;
+            expect_error(subject.face().info(subject.face().state, CLEAVE_MEMORY_DEVICE, &bytes, &total), 0, "info");
+            return -bytes;
+        });
+    }
+}
+
+bool Figures::has(cleave_memory_space space) const {
+    return std::ranges::any_of(figures_, [&](const Figure& figure) { return figure.space == space; });
+}
+
+void Figures::expect_more(cleave_memory_space space, std::uint64_t size, Who who) const {
+    for (const Figure& figure : figures_) {
+        if (figure.space != space || !asks(figure, who)) continue;
+        const auto more = static_cast<std::int64_t>(figure.held() - figure.before);
+        expect(more >= static_cast<std::int64_t>(size), "only " + std::to_string(more) + " more " + figure.name);
+    }
+}
+
+void Figures::expect_no_more(const std::string& what, Who who) const {
+    for (const Figure& figure : figures_) {
+        if (!asks(figure, who)) continue;
+        const auto more = static_cast<std::int64_t>(figure.held() - figure.before);
+        const std::size_t few = figure.space == CLEAVE_MEMORY_HOST ? kMiB : 8 * kMiB;
+        expect(more <= static_cast<std::int64_t>(few), what + ", " + std::to_string(more) + " more " + figure.name);
+    }
 }
 
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint64_t seed) {
