@@ -19,14 +19,14 @@ import statistics
 import sys
 from pathlib import Path
 
-from runner import report
+from runner import chart, report
 
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 REGION = re.compile(r"^(<!-- figures: (\S+) -->\n).*?^(<!-- /figures -->)$", re.M | re.S)
 FIGURE = re.compile(r"(<!-- figure: ([^>]*?) -->).*?(<!-- /figure -->)", re.S)
 # What ./dev bench has measured, in the order of bench/README.md.
-REPORTS = ("results", "ceiling", "own", "cores", "sixteen", "pieces", "cold", "growth", "stages", "together", "by")
+REPORTS = ("results", "ceiling", "own", "ladder", "cores", "sixteen", "pieces", "cold", "growth", "stages", "together", "by")
 
 
 @functools.cache
@@ -54,11 +54,11 @@ def ratio(value):
     return "%.0f" % value if value >= 20 else "%.1f" % value if value >= 3 else "%.2f" % value
 
 
-def machine(name):
+def machine(name, size=""):
     """A report's machine, date and command, as the last line of a region."""
     source, where = load(name), load(name)["machine"]
     return "%s, %d cores, %s; files of %s in the page cache, best of %d; [%s.json](%s.json), `%s`." % (
-        where["cpu"], where["cores"], where["date"], source["size"], source["rounds"], name,
+        where["cpu"], where["cores"], where["date"], size or source["size"], source["rounds"], name,
         "../../bench/" + name, source["command"])
 
 
@@ -130,6 +130,15 @@ def cores():
     return report.markdown_table(rows) + "\n\n" + machine("cores")
 
 
+def ladder():
+    """The steps of the article of 2021, and count, in GB/s."""
+    rows = [["step", *chart.LADDER]]
+    speeds = [dict(chart.speeds(load("ladder"), ("ladder/" + kind, "ladder/%s/python" % kind))) for kind in chart.LADDER]
+    for step in ("Python", "states in C", "nested loops", "loop of 2021", "cleave count -j 1", "cleave count -j 2"):
+        rows.append([step, *("%.3g" % of_kind[step] for of_kind in speeds)])
+    return report.markdown_table(rows) + "\n\n" + machine("ladder", "512M, and of 16M for Python,")
+
+
 def memory():
     """Anonymous memory, which is what a run needs besides the mapped file."""
     rows = [["job", "MiB"]]
@@ -186,13 +195,36 @@ On 4 GiB, `hmac` of 4 columns took %.2f s with device memory for 1/8 of the inpu
         where["date"])
 
 
+def strings():
+    """The published example of string columns: what each form launches and moves, and how long it takes."""
+    measured = json.loads((BENCH / "gpu/strings.json").read_text(encoding="utf-8"))
+
+    def median(of, form, allocator, rows):
+        found = [c["median_us"] for c in measured["sweep"]
+                 if (c["of"], c["form"], c["allocator"], c["rows"]) == (of, form, allocator, rows)]
+        return "%.2f" % (found[0] / 1e3)
+
+    rows = [["form", "of", "rows", "ms: cuda", "pool", "kernels", "read, GB", "written, GB", "over in and out",
+             "the longest kernels, ms"]]
+    for cell in measured["kernels"]:
+        size = next(c["MB"] for c in measured["sweep"] if c["rows"] == cell["rows"] and c["form"] == cell["form"]) / 1e3
+        read, written = (sum(k[what] for k in cell["kernels"]) / 1e9 for what in ("read", "written"))
+        longest = sorted(cell["kernels"], key=lambda k: -k["ns"])[:2]
+        rows.append([cell["form"], cell["of"], "{:,}".format(cell["rows"]),
+                     *(median(cell["of"], cell["form"], allocator, cell["rows"]) for allocator in ("cuda", "pool")),
+                     str(len(cell["kernels"])), "%.2f" % read, "%.2f" % written, "%.2f" % ((read + written) / size),
+                     ", ".join("`%s` %.2f" % (k["name"], k["ns"] / 1e6) for k in longest)])
+    return "%s\n\n%s, %s; [strings.json](strings.json), `bench/gpu/strings.py`; a copy on the device moves %.0f GB/s." % (
+        report.markdown_table(rows), measured["machine"]["gpu"], measured["machine"]["date"], measured["copy"])
+
+
 def results():
     """All figures, with their commands as they were run."""
     return "\n\n".join(report.markdown(load(name)) for name in REPORTS)
 
 
 REGIONS = {function.__name__: function
-           for function in (speed, cost, peers, cores, memory, by_value, rules, gpu, results)}
+           for function in (speed, cost, peers, cores, ladder, memory, by_value, rules, gpu, strings, results)}
 
 
 def filled(text, page):
@@ -212,7 +244,7 @@ def filled(text, page):
 
 
 def pages():
-    yield from (ROOT / "README.md", BENCH / "README.md", ROOT / "python/README.md")
+    yield from (ROOT / "README.md", BENCH / "README.md", BENCH / "gpu/README.md", ROOT / "python/README.md")
     yield from sorted(path for path in (ROOT / "doc").rglob("*.md"))
 
 

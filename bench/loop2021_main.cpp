@@ -1,4 +1,5 @@
 // loop2021_main FILE THREADS: counts the newlines outside quotes with the loop of 2021, one range per thread.
+// loop2021_main FILE states|nested|blocks [escape]: the same by one of its steps, with one thread; see loop2021.h.
 #include <exception>
 #include <iostream>
 #include <string>
@@ -28,18 +29,25 @@ std::uint64_t count_newlines(std::span<const std::uint8_t> bytes, unsigned threa
     return newlines;
 }
 
+std::uint64_t count_by_step(std::span<const std::uint8_t> bytes, const std::string& step, bool has_escape) {
+    if (step == "states") return count_by_states_2021(bytes.data(), bytes.size(), has_escape);
+    if (step == "nested") return count_by_nested_loops_2021(bytes.data(), bytes.size(), has_escape);
+    if (step == "blocks") return count_newlines_2021(bytes.data(), bytes.size(), has_escape).outside;
+    return count_newlines(bytes, static_cast<unsigned>(std::stoul(step)));
+}
+
 }  // namespace
 }  // namespace cleave
 
 int main(int argc, char** argv) try {
-    if (argc != 3) {
-        std::cerr << "usage: loop2021_main FILE THREADS\n";
+    const bool has_escape = argc == 4 && argv[3] == std::string("escape");
+    if (argc != 3 && !has_escape) {
+        std::cerr << "usage: loop2021_main FILE THREADS, or FILE states|nested|blocks [escape]\n";
         return 2;
     }
-    const auto threads = static_cast<unsigned>(std::stoul(argv[2]));
     const cleave::MappingGuard guard;
     const cleave::Input input = cleave::Input::open(argv[1], nullptr, cleave::Access::kMapped);
-    std::cout << cleave::count_newlines(input.bytes(), threads) << "\n";
+    std::cout << cleave::count_by_step(input.bytes(), argv[2], has_escape) << "\n";
     return 0;
 } catch (const std::exception& error) {
     std::cerr << "loop2021_main: " << error.what() << "\n";

@@ -18,6 +18,7 @@ GROUPS = {
     "ceiling": count_rows.ceiling,
     "cores": count_rows.cores,
     "cached": count_rows.cached,
+    "ladder": count_rows.ladder,
     "peers": count_rows.peers,
     "shapes": count_rows.shapes,
     "stray": count_rows.stray,

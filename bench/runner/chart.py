@@ -6,6 +6,7 @@ from typing import Any
 OURS, OTHERS, LIMIT = "#1f6fb4", "#b9bec5", "#e0e2e6"
 COUNT_RACES = ("peers/quoted", "peers/slow")
 SPLIT_RACES = ("split", "split-peers/fast", "split-peers/slow")
+LADDER = ("quoted", "quoted, with an escape", "dense", "dense, with an escape")
 
 
 def speeds(report: dict[str, Any], names: tuple[str, ...]) -> list[tuple[str, float]]:
@@ -31,6 +32,7 @@ def label(name: str) -> str:
 def draw(report: dict[str, Any], path: Path) -> bool:
     """Draws the chart. Returns False if there is nothing to draw. Needs matplotlib."""
     panels = [("Counting records", speeds(report, COUNT_RACES)), ("Splitting", speeds(report, SPLIT_RACES))]
+    panels += [(kind.capitalize(), speeds(report, (f"ladder/{kind}", f"ladder/{kind}/python"))) for kind in LADDER]
     panels = [(title, bars) for title, bars in panels if bars]
     if not panels:
         return False
@@ -47,7 +49,7 @@ def draw(report: dict[str, Any], path: Path) -> bool:
     for axis, (title, bars) in zip(axes[:, 0], panels):
         names, values = [name for name, _ in bars], [value for _, value in bars]
         drawn = axis.barh([label(n) for n in names], values, color=[colour(n) for n in names], height=0.72)
-        axis.bar_label(drawn, labels=[f"{v:.2f}" if v < 10 else f"{v:.1f}" for v in values], padding=4, fontsize=9)
+        axis.bar_label(drawn, labels=[f"{v:.3f}" if v < 0.1 else f"{v:.2f}" if v < 10 else f"{v:.1f}" for v in values], padding=4, fontsize=9)
         axis.invert_yaxis()
         axis.set_title(f"{title}, GB/s (more is better)", loc="left", fontweight="bold")
         axis.set_xlim(0, max(values) * 1.1)
@@ -61,7 +63,7 @@ def draw(report: dict[str, Any], path: Path) -> bool:
     figure.text(
         0.01,
         0.005,
-        f"quoted CSV, {report['size']}, {machine['cpu']}, {machine['cores']} cores, {machine['date']}",
+        f"{report['size']}, {machine['cpu']}, {machine['cores']} cores, {machine['date']}",
         fontsize=8,
         color="#666666",
     )

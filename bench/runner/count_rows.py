@@ -2,9 +2,10 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
-from .bench import Bench, Verdict, size_name, speed
+from .bench import ROOT, Bench, Verdict, size_name, speed
 from .checks import CHUNK, covers, says
 from .measure import Contestant
 from .tools import counters
@@ -13,6 +14,7 @@ from .tools import counters
 MUST = {"count": {1: ">= 0.93", 2: ">= 0.91"}, "offsets -l": {1: ">= 0.84", 2: ">= 0.84"}}
 GOAL = {"count": ">= 0.97", "offsets -l": ">= 0.93"}
 SLOW_SIZE = 256 << 20
+LADDER_SLOW_SIZE = 16 << 20
 THREADS = (1, 2, 4, 8, 16)
 KERNELS = ("./dev bench-kernels",)
 
@@ -72,6 +74,31 @@ def cached(bench: Bench) -> None:
             continue
         name, ours = best_kernel(speeds, "summarise", kind)
         bench.verdict(Verdict(f"{name} kernel in L2, {kind}, over the loop of 2021", ours / old, "×", "", commands=KERNELS))
+
+
+def ladder(bench: Bench) -> None:
+    """The steps of the article of 2021, from Python to its loop, and count, with and without an escape."""
+    if not Path(bench.program("loop2021_main")).exists():
+        bench.skip("the ladder: the loop of 2021 is for x86 alone")
+        return
+    for kind in ("quoted", "dense"):
+        slow, path = bench.input(kind, LADDER_SLOW_SIZE), bench.input(kind, bench.size // 4)
+        for escape in ([], ["escape"]):
+            name = f"{kind}, with an escape" if escape else kind
+            python = Contestant("Python", [sys.executable, str(ROOT / "bench/ladder.py"), str(slow), *escape])
+            python.check = says(bench.records(slow) + 1)
+            bench.race(f"ladder/{name}/python", f"the ladder's first step, {name}", slow.stat().st_size, [python])
+            program, lines = bench.program("loop2021_main"), says(bench.records(path) + 1)
+            steps = [
+                Contestant(step, [program, str(path), word, *escape], check=lines)
+                for step, word in (("states in C", "states"), ("nested loops", "nested"), ("loop of 2021", "blocks"))
+            ]
+            options = ("-e", "\\") if escape else ()
+            ours = [bench.run(f"cleave count -j {j}", "count", "-j", j, *options, path) for j in (1, 2)]
+            for contestant in ours:
+                contestant.check = says(bench.records(path))
+            race = bench.race(f"ladder/{name}", f"the ladder, {name}", path.stat().st_size, [*steps, *ours])
+            bench.compare_speed(race, f"count, 1 thread, {name}, over the loop of 2021", ours[0].name, "loop of 2021")
 
 
 def shapes(bench: Bench) -> None:
