@@ -49,9 +49,9 @@ std::string bash_values() {
     for (const OptionRow& row : option_table()) {
         if (row.is_switch() || !seen.insert(row.name).second) continue;
         const std::string pattern = spellings(row, " | ");
-        if (row.has_choices()) {
+        if (row.more.choices != nullptr) {
             cases += formatted("    {}) words='{}' ;;\n", pattern, row.more.choices());
-        } else if (row.takes_path()) {
+        } else if (row.more.is_path) {
             cases += formatted("    {}) return ;;\n", pattern);
         } else {
             cases += formatted("    {}) words= ;;\n", pattern);
@@ -120,8 +120,8 @@ complete -o default -F _cleave cleave
 std::string zsh_spec(const OptionRow& row) {
     std::string after = formatted("[{}]", escaped(option_help(row), R"(\[]:)"));
     if (!row.is_switch()) {
-        const std::string choices = row.has_choices() ? formatted("({})", row.more.choices()) : " ";
-        after += formatted(":{}:{}", row.value, row.takes_path() ? "_files" : choices);
+        const std::string choices = row.more.choices != nullptr ? formatted("({})", row.more.choices()) : " ";
+        after += formatted(":{}:{}", row.value, row.more.is_path ? "_files" : choices);
     }
     const char* joined = row.is_switch() ? "" : "=";
     if (row.letter == 0) return quoted(formatted("--{}{}{}", row.name, joined, after));
@@ -190,8 +190,8 @@ std::string fish_option(const OptionRow& row, const std::string& general) {
     std::string text = formatted("-n '__cleave_verb_is {}'", where);
     if (row.letter != 0) text += formatted(" -s {}", row.letter);
     text += formatted(" -l {}", row.name);
-    if (!row.is_switch()) text += row.takes_path() ? " -r -F" : " -x";
-    if (row.has_choices()) text += formatted(" -a '{}'", row.more.choices());
+    if (!row.is_switch()) text += row.more.is_path ? " -r -F" : " -x";
+    if (row.more.choices != nullptr) text += formatted(" -a '{}'", row.more.choices());
     return text + formatted(" -d '{}'", escaped(option_help(row), R"(\')"));
 }
 

@@ -149,7 +149,7 @@ std::string described_place(const Context& context, const Place& place) {
 
 // The reason of a failure, with what helps.
 std::string reason(const Context& context, const Failure& failure) {
-    const std::string what = failure.what;
+    std::string what = failure.what;
     const Arguments& arguments = context.arguments;
     if (failure.place) return what + described_place(context, *failure.place);
     if (const auto* error = failure.as<HeaderSizeError>()) return describe(context, *error);

@@ -33,14 +33,15 @@ constexpr VerbName kVerbNames[kVerbCount] = {
 // Choices of an option that are listed elsewhere.
 template <const auto& kChoices>
 std::string names_of() {
-    return choice_names(kChoices);
+    return choice_names(kChoices);  // NOLINT(readability-redundant-parentheses): there are none
 }
 template <std::vector<std::string_view> (*kNames)()>
 std::string joined() {
     return formatted("{}", fmt::join(kNames(), " "));
 }
 
-#define OPTION(group, name, letter, value, verbs, ...) OptionRow{group, name, letter, value, verbs, __VA_ARGS__},
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): an entry of a list
+#define OPTION(...) OptionRow{__VA_ARGS__},
 #define PAGE(...)
 constexpr OptionRow kAllRows[] = {
 #include "cli/options.def"

@@ -13,7 +13,8 @@ namespace cleave::cli {
 
 // Characters rather than pointers, which would be relocated in every run.
 struct OptionMore {
-    std::string (*choices)() = nullptr;  // the possible values, separated by blanks, or `paths`, if they can be listed
+    std::string (*choices)() = nullptr;  // the possible values, separated by blanks, if they can be listed
+    bool is_path = false;                // the value is a path
     unsigned common = 0;                 // bits of the verbs whose short help has it, or kAllVerbs
     bool repeats = false;                // a second value is added to the first
     char feature[11] = {};               // that it belongs to
@@ -29,11 +30,7 @@ struct OptionRow {
     OptionMore more = {};
 
     bool is_switch() const { return *value == '\0'; }
-    bool takes_path() const;
-    bool has_choices() const { return more.choices != nullptr && !takes_path(); }
 };
-inline std::string paths() { return {}; }
-inline bool OptionRow::takes_path() const { return more.choices == paths; }
 
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned kSplit = bit(Verb::kSplit);

@@ -49,7 +49,7 @@ public:
     }
     InputCancellation(const InputCancellation&) = delete;
     InputCancellation& operator=(const InputCancellation&) = delete;
-    ~InputCancellation() {
+    ~InputCancellation() {  // NOLINT(bugprone-exception-escape): the input is not moved from
         if (input_.cancellation() == cancellation_) input_.set_cancellation(before_);
     }
 

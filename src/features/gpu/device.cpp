@@ -105,7 +105,7 @@ DeviceStatus Device::elapsed(void* from, void* to, double& seconds) noexcept {
 }
 
 std::string check_device(const cleave_device& face) {
-    const std::string fault = table_fault(&face, CLEAVE_DEVICE_VERSION, sizeof face, "cleave_device");
+    std::string fault = table_fault(&face, CLEAVE_DEVICE_VERSION, sizeof face, "cleave_device");
     if (!fault.empty()) return fault;
     const auto are_there = [](auto... members) { return ((members != nullptr) && ...); };
     const bool is_whole =

@@ -339,7 +339,7 @@ void PoolManager::forget(Region& region) noexcept {
     if (first_region_ == &region) first_region_ = region.next;
 }
 
-int PoolManager::give_back(Region& region, void* stream) noexcept {
+int PoolManager::give_back(Region& region, void* stream) const noexcept {
     while (region.first != nullptr) delete std::exchange(region.first, region.first->next);
     const int error = source_.release(source_.state, &region.memory, stream);
     delete &region;

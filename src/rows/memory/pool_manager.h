@@ -68,7 +68,7 @@ private:
     int lend(cleave_memory_space space, const Get& get, cleave_memory& memory) noexcept;
     void keep(Region& region) noexcept CLEAVE_REQUIRES(mutex_);
     void forget(Region& region) noexcept CLEAVE_REQUIRES(mutex_);
-    int give_back(Region& region, void* stream) noexcept;
+    int give_back(Region& region, void* stream) const noexcept;
     int add_region(cleave_memory_space space, std::size_t size) noexcept CLEAVE_REQUIRES(mutex_);
     int obtain(cleave_memory_space space, std::size_t size, std::size_t extra, std::size_t alignment,
                Block*& block) noexcept CLEAVE_REQUIRES(mutex_);

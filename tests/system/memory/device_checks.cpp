@@ -200,6 +200,19 @@ int answer(const Options& options, int from, int to) {
     return 0;
 }
 
+// Only memory of a device has a handle.
+void refuse_host_memory(const Subject& subject) {
+    const cleave_memory_manager& face = subject.face();
+    for (const cleave_memory_space space : subject.spaces()) {
+        if (space == CLEAVE_MEMORY_DEVICE) continue;
+        const cleave_memory memory = subject.allocate({.size = 100, .space = space});
+        cleave_memory_export exported{};
+        expect_error(face.export_ipc(face.state, &memory, &exported), ENOTSUP, "export_ipc of " + name_of(space));
+        expect(exported.handle_size == 0, "export_ipc of " + name_of(space) + ": a call that failed changed *exported");
+        subject.release(memory);
+    }
+}
+
 void check_export(const Options& options) {
     if (options.hooks == nullptr) skip("--device=/HOOKS.so tests it");
     std::array<int, 2> there{};
@@ -223,14 +236,7 @@ void check_export(const Options& options) {
     const Subject subject(options);
     const cleave_memory_manager& face = subject.face();
     if (!subject.can(CLEAVE_MEMORY_CAN_EXPORT)) skip("it has no export_ipc");
-    for (const cleave_memory_space space : subject.spaces()) {
-        if (space == CLEAVE_MEMORY_DEVICE) continue;
-        const cleave_memory memory = subject.allocate({.size = 100, .space = space});
-        cleave_memory_export exported{};
-        expect_error(face.export_ipc(face.state, &memory, &exported), ENOTSUP, "export_ipc of " + name_of(space));
-        expect(exported.handle_size == 0, "export_ipc of " + name_of(space) + ": a call that failed changed *exported");
-        subject.release(memory);
-    }
+    refuse_host_memory(subject);
     const auto ask = [&](const Message& message, const std::string& what) {
         int error = 0;
         expect(::write(there[1], &message, sizeof message) == sizeof message, "write to the other process");

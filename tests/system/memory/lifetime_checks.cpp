@@ -113,7 +113,8 @@ void check_leaks(const Options& options) {
             held.clear();
         };
         const bool is_of_host = space == CLEAVE_MEMORY_HOST;  // whose calls are a hundred times as fast
-        for (std::size_t i = 0; i < (is_of_host ? 50 : 5); ++i) round(i);
+        const std::size_t first_rounds = is_of_host ? 50 : 5;
+        for (std::size_t i = 0; i < first_rounds; ++i) round(i);
         subject.reset();
         const Figures figures(options, subject);
         if (!figures.has(space)) continue;

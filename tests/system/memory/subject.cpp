@@ -168,7 +168,7 @@ void Figures::expect_more(cleave_memory_space space, std::uint64_t size, Who who
     for (const Figure& figure : figures_) {
         if (figure.space != space || !asks(figure, who)) continue;
         const auto more = static_cast<std::int64_t>(figure.held() - figure.before);
-        expect(more >= static_cast<std::int64_t>(size), "only " + std::to_string(more) + " more " + figure.name);
+        expect(std::cmp_greater_equal(more, size), "only " + std::to_string(more) + " more " + figure.name);
     }
 }
 
@@ -177,7 +177,7 @@ void Figures::expect_no_more(const std::string& what, Who who) const {
         if (!asks(figure, who)) continue;
         const auto more = static_cast<std::int64_t>(figure.held() - figure.before);
         const std::size_t few = figure.space == CLEAVE_MEMORY_HOST ? kMiB : 8 * kMiB;
-        expect(more <= static_cast<std::int64_t>(few), what + ", " + std::to_string(more) + " more " + figure.name);
+        expect(std::cmp_less_equal(more, few), what + ", " + std::to_string(more) + " more " + figure.name);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/random_seed.h"
 #include "cleave/keys.h"
 #include "cleave/stage_error.h"

@@ -284,6 +284,7 @@ int cleave_memory_manager_open(const char* config, const cleave_memory_manager**
         const int error = open_documented("", manager, message, message_size);
         if (error == 0) kFaults[i].make(&((state*)(*manager)->state)->manager);
         opened[i] = *manager;
+        (void)opened;
         return error;
     }
     snprintf(message, message_size, "no fault '%s'", config);

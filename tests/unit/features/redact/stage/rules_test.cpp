@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "features/redact/stage/key_names.h"
-#include "features/redact/stage/rules.h"
 #include "features/redact/stage/rule_parser.h"
+#include "features/redact/stage/rules.h"
 #include "rules.h"
 
 namespace cleave::test::rules_test {
