@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <deque>
 #include <iostream>
 #include <thread>
 
@@ -28,10 +29,20 @@ struct Owner {
     }
 };
 
+// They outlive the manager, which lets go of them when it is destroyed at the latest, even if the check fails.
+std::deque<Owner>& owners() {
+    static std::deque<Owner> all;
+    return all;
+}
+
 // Pins memory of which it checks everything, for one owner.
 class Pinner {
 public:
-    Pinner(const Options& options, const Subject& subject) : options_(options), subject_(subject), owner_{subject} {}
+    Pinner(const Options& options, const Subject& subject)
+        : options_(options), subject_(subject), owner_(owners().emplace_back(Owner{subject})) {}
+    Pinner(const Pinner&) = delete;
+    Pinner& operator=(const Pinner&) = delete;
+    ~Pinner() { stop_calling_manager(); }
 
     int try_pin(void* pointer, std::size_t size, std::uint32_t flags, cleave_memory& pinned) {
         const cleave_memory_owner copied = owner_.face();  // the manager copies what it needs
@@ -75,7 +86,7 @@ private:
 
     const Options& options_;
     const Subject& subject_;
-    Owner owner_;
+    Owner& owner_;
     int pins_ = 0;
 };
 
