@@ -9,16 +9,19 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "buffer.h"
 #include "cleave/compression.h"
 #include "cleave/error.h"
+#include "cleave/memory.h"
 #include "cleave/stage_error.h"
 #include "errors.h"
 #include "file.h"
@@ -242,6 +245,14 @@ nb::capsule schema_capsule(const Exportable& stream) {
     return {exported.release(), "arrow_schema", release_schema};
 }
 
+// The address of the cleave_memory_manager of that name. It lives until the process ends, because memory from it may
+// outlive everything else.
+std::uintptr_t memory_manager(const std::string& name) {
+    static auto& opened = *new std::vector<std::shared_ptr<MemoryManager>>;  // NOLINT(cppcoreguidelines-owning-memory)
+    opened.push_back(MemoryManager::open(name));
+    return reinterpret_cast<std::uintptr_t>(&opened.back()->manager());
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -252,6 +263,7 @@ NB_MODULE(_native, module) {
 
     add_settings(module);
 
+    module.def("memory_manager", &memory_manager, "name"_a);
     nb::class_<KeyRing>(module, "KeyRing").def("__init__", &make_key_ring, "sources"_a, "given"_a);
 
     nb::class_<Pieces>(module, "Pieces")
