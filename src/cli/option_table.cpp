@@ -33,7 +33,7 @@ constexpr VerbName kVerbNames[kVerbCount] = {
 // Choices of an option that are listed elsewhere.
 template <const auto& kChoices>
 std::string names_of() {
-    return choice_names(kChoices);  // NOLINT(readability-redundant-parentheses): there are none
+    return choice_names(kChoices);  // NOLINT(readability-redundant-parentheses): clang sees the argument in some
 }
 template <std::vector<std::string_view> (*kNames)()>
 std::string joined() {
