@@ -63,16 +63,32 @@ const OldOption* find_old_option(Verb verb, std::string_view name) {
                                suggestion.empty() ? formatted("; see cleave {} -h", verb_name(verb)) : suggestion));
 }
 
-// Whether one of the words may contain the option: "--max-bytes=1M" and "-C1M", but also "--max-bytes-of-it" and "-xC".
-template <class Row>
-bool may_be_given(const Row& row, const std::vector<std::string>& words) {
-    return std::ranges::any_of(words, [&](std::string_view word) {
-        // The first letter settles most rows.
-        if (word.starts_with("--"))
-            return word.size() > 2 && word[2] == row.name[0] && word.substr(2).starts_with(row.name);
-        return row.letter != 0 && word.starts_with('-') && word.find(row.letter) != std::string_view::npos;
-    });
-}
+// What words may contain of options, for example "-xC1M" and "--max-bytes-of-it=2": "xC1M" and "max-bytes-of-it=2".
+class Spellings {
+public:
+    explicit Spellings(const std::vector<std::string>& words) {
+        for (const std::string_view word : words) {
+            if (word.size() < 2 || word[0] != '-') continue;
+            if (word[1] == '-') {
+                names_.push_back(word.substr(2));
+            } else {
+                letters_ += word.substr(1);
+            }
+        }
+    }
+
+    template <class Row>
+    bool may_contain(const Row& row) const {
+        if (row.letter != 0 && letters_.find(row.letter) != std::string::npos) return true;
+        return std::ranges::any_of(names_, [&](std::string_view name) {
+            return !name.empty() && name[0] == row.name[0] && name.starts_with(row.name);  // the first settles most rows
+        });
+    }
+
+private:
+    std::vector<std::string_view> names_;
+    std::string letters_;
+};
 
 // An old option takes a value if the options it stands for do.
 bool has_value(const OldOption& old) {
@@ -85,7 +101,8 @@ bool has_value(const OldOption& old) {
 // tiny files.
 po::options_description describe(Verb verb, const std::vector<std::string>& words) {
     po::options_description description;
-    const auto is_wanted = [&](const auto& row) { return (row.verbs & bit(verb)) != 0 && may_be_given(row, words); };
+    const Spellings spellings(words);
+    const auto is_wanted = [&](const auto& row) { return (row.verbs & bit(verb)) != 0 && spellings.may_contain(row); };
     const auto add = [&](const auto& row, bool has_value) {
         const std::string name(row.letter == 0 ? std::string(row.name) : formatted("{},{}", row.name, row.letter));
         if (has_value) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <span>
@@ -414,5 +415,10 @@ int main(std::span<char*> words) {
 
 }  // namespace
 }  // namespace cleave::cli
+
+// In place of libstdc++'s, which prints the exception, whose text may show a value, and needs a demangler of 50 KB.
+namespace __gnu_cxx {                                 // NOLINT(bugprone-reserved-identifier)
+void __verbose_terminate_handler() { std::abort(); }  // NOLINT(bugprone-reserved-identifier)
+}  // namespace __gnu_cxx
 
 int main(int argc, char** argv) { return cleave::cli::main({argv + (argc > 0 ? 1 : 0), argv + argc}); }

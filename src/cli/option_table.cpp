@@ -88,8 +88,9 @@ void refuse_left_out(const std::vector<std::string>& words) {
     if constexpr (kRows.size() == std::size(kAllRows)) return;
     for (const std::string& word : words) {
         if (word == "--") return;
-        const std::string option = word.substr(0, word.find('='));
-        const auto is_it = [&](const auto& row) { return option.starts_with("--") && has_spelling(row, option); };
+        if (!word.starts_with("--")) continue;
+        const std::string_view option = std::string_view(word).substr(0, word.find('='));
+        const auto is_it = [&](const auto& row) { return has_spelling(row, option); };
         const std::span<const OldOption> olds = old_options();
         const auto old = std::ranges::find_if(olds, is_it);
         for (const OptionRow& row : kAllRows) {

@@ -63,8 +63,9 @@ std::span<const OldOption> old_options();
 // Whether the row has this spelling, such as "-l" or "--records".
 template <class Row>
 bool has_spelling(const Row& row, std::string_view option) {
-    const bool is_letter = row.letter != 0 && option.size() == 2 && option[0] == '-' && option[1] == row.letter;
-    return is_letter || (option.starts_with("--") && option.substr(2) == row.name);
+    if (option.size() < 2 || option[0] != '-') return false;
+    if (option[1] != '-') return row.letter != 0 && option.size() == 2 && option[1] == row.letter;
+    return option.size() > 2 && option[2] == row.name[0] && option.substr(2) == row.name;  // the first settles most
 }
 
 // Whether the verb belongs to a feature that was left out of this build.

@@ -39,8 +39,11 @@ private:
 
     static Kind kind_of(std::string_view name) noexcept {
         if (name == "-") return Kind::kStream;
-        if (name.starts_with("s3://") || name.starts_with("gs://")) return Kind::kBucket;
-        return name.starts_with("https://") || name.starts_with("http://") ? Kind::kWeb : Kind::kFile;
+        const std::size_t end = name.find("://");
+        if (end == std::string_view::npos) return Kind::kFile;
+        const std::string_view scheme = name.substr(0, end);
+        if (scheme == "s3" || scheme == "gs") return Kind::kBucket;
+        return scheme == "https" || scheme == "http" ? Kind::kWeb : Kind::kFile;
     }
 
     std::string name_;
