@@ -2,12 +2,15 @@
 """Measures the published example of string columns on a GPU: our forms and, with --anchor, libcudf's own programs.
 
   strings.py [--anchor DIR] [--only GROUPS] [--output JSON]       DIR: unpacked output of shared/anchors/libcudf.sh
-  strings.py --render JSON --chart SVG
+  strings.py --render JSON [--chart SVG] [--timeline SVG]
 
-Two groups of figures:
+Groups of figures:
 
   sweep      times of every form with both kinds of allocator, for 10,000 to 64,000,000 rows
   kernels    what one run launches: each kernel's time, and the bytes of device memory that it reads and writes, from ncu
+  timeline   when the ranges and kernels of each form begin and end, from events: figure 2
+  large      the sweep's times for columns with 64-bit offsets: only the names, and all
+  jit        libcudf's example that it compiles at run time (extract_email_jit), and the same function as a functor of ours
 
 The times are medians of 20 runs and include the allocation of the result.
 """
@@ -25,7 +28,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/gpu/redact_bench"
+PROVIDER = ROOT / "build/gpu/provider_bench"
 ROWS = (10_000, 100_000, 600_000, 1_000_000, 10_000_000, 64_000_000)
+ROWS_OF_TIMELINE = 600_000  # as published
+LARGE_ROWS = (261_000_000, 400_000_000)  # names of 3.0 GB; and all columns above 2 GiB
+ROWS_OF_JIT = (600_000, 64_000_000)
 MOST_WITH_MALLOC = 1_000_000  # the device's malloc takes seconds for more
 # Our name of each form, and the program of libcudf.
 FORMS = {"composed": "apis", "malloc": "malloc", "working-memory": "prealloc", "two-passes": "opt", "one-pass": None}
@@ -72,14 +79,60 @@ class Anchor:
                 "median_us": float(median), "MB": float(size_in) + float(size_out)}
 
 
-def sweep(anchor: Anchor | None) -> list[Figures]:
+    def jit(self, allocator: str, rows: int) -> Figures:
+        given, made = self.data / f"addresses-{rows}.csv", self.data / "providers.csv"
+        if not given.exists():
+            with open(given, "wb") as file:
+                subprocess.run([PROVIDER, "--csv", str(rows)], stdout=file, check=True)
+        cache = {"LIBCUDF_KERNEL_CACHE_PATH": str(self.data / f"cache-{allocator}-{rows}")}  # so that it compiles each time
+        text = run(self.folder / "email", given, made, rows, allocator, env={**self.environment, **cache})
+        median, size_in, size_out, first = re.search(  # type: ignore[union-attr]
+            r"median_us ([\d.]+) in_MB ([\d.]+) out_MB ([\d.]+) .*first_us ([\d.]+)", text).groups()
+        return {"of": "libcudf", "form": "jit", "allocator": allocator, "rows": rows, "median_us": float(median),
+                "first_us": float(first), "MB": float(size_in) + float(size_out), "out_MB": float(size_out)}
+
+
+def kernel_name(mangled: str) -> str:
+    name = re.search(r"\d([a-z_]+_kernel)", mangled)
+    kind = re.search(r"4PassE(\d)", mangled)
+    return (name[1] if name else mangled) + (", " + ("one pass", "measure", "write")[int(kind[1])] if kind else "")
+
+
+def timeline() -> list[Figures]:
     cells = []
-    pattern = re.compile(r"^redact (\S+) +(\S+) +rows +(\d+) best_us +([\d.]+) median_us +([\d.]+) in\+out_MB +([\d.]+) .* (\w+)$", re.M)
-    for form, manager, rows, best, median, size, verdict in pattern.findall(run(BENCH, *ROWS)):
+    for form in FORMS:
+        spans = []
+        for line in run(BENCH, "--timeline", form, ROWS_OF_TIMELINE).splitlines():
+            kind, depth, begin, end, name = line.split(" ", 4)
+            if kind == "kernel":
+                name = kernel_name(name)
+            spans.append({"kind": kind, "depth": int(depth), "begin_us": float(begin), "end_us": float(end), "name": name})
+        cells.append({"form": form, "rows": ROWS_OF_TIMELINE, "spans": spans})
+    return cells
+
+
+def jit(anchor: Anchor | None) -> list[Figures]:
+    cells = []
+    for rows in ROWS_OF_JIT:
+        cells += lines_of("provider", run(PROVIDER, rows))
+        if anchor:
+            cells += [anchor.jit(allocator, rows) for allocator in ("cuda", "pool")]
+    return cells
+
+
+def lines_of(program: str, text: str) -> list[Figures]:
+    cells = []
+    pattern = re.compile(r"^" + program + r" (\S+) +(\S+) +rows +(\d+) best_us +([\d.]+) median_us +([\d.]+) in\+out_MB +([\d.]+) .* (\w+)$", re.M)
+    for form, manager, rows, best, median, size, verdict in pattern.findall(text):
         if verdict != "right":
             raise SystemExit(f"{form}, {manager}, {rows} rows: a wrong result")
         cells.append({"of": "cleave", "form": form, "allocator": manager.partition(":")[0].replace("cuda-pool", "pool"),
                       "rows": int(rows), "best_us": float(best), "median_us": float(median), "MB": float(size)})
+    return cells
+
+
+def sweep(anchor: Anchor | None) -> list[Figures]:
+    cells = lines_of("redact", run(BENCH, *ROWS))
     for rows in ROWS if anchor else ():
         for form, program in FORMS.items():
             if program and (form != "malloc" or rows <= MOST_WITH_MALLOC):
@@ -127,7 +180,7 @@ def measure(arguments: argparse.Namespace) -> Figures:
     gpu = run("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").strip()
     figures: Figures = {"sweep": [], "kernels": []}
     if arguments.output.exists():
-        figures = json.loads(arguments.output.read_text())  # the other group stays
+        figures = json.loads(arguments.output.read_text())  # other groups stay
     figures["machine"] = {"gpu": gpu, "date": datetime.date.today().isoformat()}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         anchor = Anchor(arguments.anchor, Path(folder)) if arguments.anchor else None
@@ -136,18 +189,56 @@ def measure(arguments: argparse.Namespace) -> Figures:
             figures["sweep"] = sweep(anchor)
         if "kernels" in arguments.only:
             figures["kernels"] = kernels(anchor)
+        if "timeline" in arguments.only:
+            figures["timeline"] = timeline()
+        if "large" in arguments.only:
+            figures["large"] = lines_of("redact", run(BENCH, *LARGE_ROWS))
+        if "jit" in arguments.only:
+            figures["jit"] = jit(anchor)
     arguments.output.write_text(json.dumps(figures, indent=1) + "\n")
     return figures
 
 
-def draw(figures: Figures, path: Path) -> None:
-    """GB/s of every form against rows, and the speed-up over general column operations; a column for each allocator."""
+def plots() -> Any:
     import matplotlib
 
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "cleave", "font.family": "sans-serif", "font.size": 9})
     from matplotlib import pyplot
+    return pyplot
 
+
+def save(figure: Any, figures: Figures, path: Path) -> None:
+    machine = figures["machine"]
+    figure.text(0.01, 0.985, f"{machine['gpu']}, {machine['date']}", fontsize=7)
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def draw_timeline(figures: Figures, path: Path) -> None:
+    """The ranges of each form, and below them its kernels and copies, against the time since it began."""
+    cells = figures["timeline"]
+    figure, axes = plots().subplots(len(cells), 1, figsize=(9, 1.5 * len(cells)))
+    for axis, cell in zip(axes, cells):
+        end = cell["spans"][0]["end_us"]
+        for span in cell["spans"]:
+            is_work = span["kind"] == "kernel" or span["name"] == "copy"
+            level = -3 if is_work else -span["depth"]
+            took = span["end_us"] - span["begin_us"]
+            colour = "#1f6fb4" if is_work else ("#dddddd", "#e8b98f")[min(span["depth"], 2) - 1]
+            axis.barh(level, took, left=span["begin_us"], height=0.9, color=colour, edgecolor="white", linewidth=0.5)
+            if took > end / 9:
+                axis.text(span["begin_us"] + took / 2, level, f"{span['name']}\n{took:,.1f}", ha="center", va="center", fontsize=5)
+        axis.set_title(f"{TITLES[cell['form']]}, {cell['rows']:,} rows", loc="left", fontsize=8, fontweight="bold")
+        axis.set_yticks([-1, -2, -3], ["form", "ranges", "kernels"])
+        axis.set_xlim(0, end * 1.01)
+    axes[-1].set_xlabel("µs on the device; events between kernels take time, too")
+    figure.tight_layout(rect=(0, 0, 1, 0.98))
+    save(figure, figures, path)
+
+
+def draw(figures: Figures, path: Path) -> None:
+    """GB/s of every form against rows, and the speed-up over general column operations; a column for each allocator."""
+    pyplot = plots()
     figure, axes = pyplot.subplots(2, 2, figsize=(9, 7), sharex=True, sharey="row")
     colours = dict(zip(FORMS, ("#888888", "#c44e52", "#dd8452", "#1f6fb4", "#1b9e5a")))
     for column, allocator in enumerate(("cuda", "pool")):
@@ -170,22 +261,21 @@ def draw(figures: Figures, path: Path) -> None:
     axes[1][0].set_ylabel("speed over general column operations")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=3, fontsize=8, frameon=False)
-    machine = figures["machine"]
-    figure.text(0.01, 0.985, f"{machine['gpu']}, {machine['date']}", fontsize=7)
     figure.tight_layout(rect=(0, 0.1, 1, 0.98))
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    save(figure, figures, path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--anchor", type=Path, metavar="DIR", help="libcudf's programs")
-    parser.add_argument("--only", default="sweep,kernels", help="these groups of figures [sweep,kernels]")
+    parser.add_argument("--only", default="sweep,kernels,timeline,large,jit", help="these groups of figures [all]")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "strings.json", help="where the figures go")
     parser.add_argument("--render", type=Path, metavar="JSON", help="figures that were measured before")
     parser.add_argument("--chart", type=Path, metavar="SVG", help="where the chart goes")
+    parser.add_argument("--timeline", type=Path, metavar="SVG", help="where the chart of ranges goes")
     arguments = parser.parse_args()
     figures = json.loads(arguments.render.read_text()) if arguments.render else measure(arguments)
-    for cell in figures["sweep"]:
+    for cell in figures["sweep"] + figures.get("large", []) + figures.get("jit", []):
         print(f"{cell['of']:8} {cell['form']:15} {cell['allocator']:10} {cell['rows']:>9} rows {cell['median_us']:>10.1f} us "
               f"{cell['MB'] / cell['median_us'] * 1e3:>7.1f} GB/s")
     for cell in figures["kernels"]:
@@ -194,6 +284,8 @@ def main() -> None:
               f"{sum(kernel['ns'] for kernel in cell['kernels']) / 1e3:.0f} us")
     if arguments.chart:
         draw(figures, arguments.chart)
+    if arguments.timeline:
+        draw_timeline(figures, arguments.timeline)
 
 
 if __name__ == "__main__":

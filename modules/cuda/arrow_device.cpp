@@ -3,6 +3,7 @@
 #include "cuda/arrow_device.h"
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,17 +57,21 @@ void release_schema(ArrowSchema* schema) { schema->release = nullptr; }
 
 [[noreturn]] void refuse(const std::string& why) { throw ArgumentError("arrow: " + why); }
 
-void check_schema(const ArrowSchema& schema) {
+// Returns whether the column is large.
+bool check_schema(const ArrowSchema& schema) {
     if (schema.release == nullptr) refuse("the schema was released");
     if (schema.format == nullptr) refuse("the schema has no format");
     const std::string format = schema.format;
-    if (format != "z" && format != "u") refuse("the format is '" + format + "', not z or u");
+    if (format.size() != 1 || std::strchr("zuZU", format[0]) == nullptr) {
+        refuse("the format is '" + format + "', not z, u, Z or U");
+    }
     if (schema.n_children != 0) refuse("the schema of a column of values has children");
     if (schema.dictionary != nullptr) refuse("the column has a dictionary");
+    return format == "Z" || format == "U";
 }
 
 // Checks everything that can be checked without the device.
-void check_array(const ArrowDeviceArray& given, int card) {
+void check_array(const ArrowDeviceArray& given, int card, std::size_t offset_size) {
     const ArrowArray& array = given.array;
     if (array.release == nullptr) refuse("the array was released");
     if (given.device_type != ARROW_DEVICE_CUDA) {
@@ -88,8 +93,8 @@ void check_array(const ArrowDeviceArray& given, int card) {
     }
     if (array.null_count > 0 && array.buffers[0] == nullptr) refuse("there are nulls, and no bitmap");
     if (array.length > 0 && array.buffers[1] == nullptr) refuse("there are no offsets");
-    if (reinterpret_cast<std::uintptr_t>(array.buffers[1]) % alignof(std::int32_t) != 0) {
-        refuse("the offsets are not at a multiple of 4 bytes");
+    if (reinterpret_cast<std::uintptr_t>(array.buffers[1]) % offset_size != 0) {
+        refuse("the offsets are not at a multiple of " + std::to_string(offset_size) + " bytes");
     }
 }
 
@@ -104,17 +109,18 @@ void set_validity(StringsView& view, const ArrowArray& array) {
 }
 
 // Waits for the stream.
-std::int32_t last_offset(Device& device, const StringsView& view) {
-    std::array<std::int32_t, 2> ends{};
+template <class Offset>
+std::int64_t last_offset(Device& device, const Offset* offsets, std::int32_t rows) {
+    std::array<Offset, 2> ends{};
     const auto copy = [&](std::size_t to, std::int32_t from) {
-        check(cudaMemcpyAsync(&ends[to], view.offsets + from, sizeof(std::int32_t), cudaMemcpyDeviceToHost,
-                              device.stream()),
+        check(cudaMemcpyAsync(&ends[to], offsets + from, sizeof(Offset), cudaMemcpyDeviceToHost, device.stream()),
               "cudaMemcpyAsync");
     };
     copy(0, 0);
-    copy(1, view.rows);
+    copy(1, rows);
     device.wait();
     if (ends[0] < 0 || ends[1] < ends[0]) refuse("the offsets do not ascend from 0 or more");
+    if (static_cast<std::uint64_t>(ends[1]) > kMaxLargeSize) throw ColumnTooLarge("arrow: a column of too many bytes");
     return ends[1];
 }
 
@@ -128,10 +134,14 @@ void export_strings(Device& device, DeviceStrings column, StringsType type, Arro
     check(cudaEventRecord(data->event, device.stream()), "cudaEventRecord");
     for (Memory* const memory : {&exported.offsets, &exported.bytes, &exported.validity}) memory->set_stream(nullptr);
     const StringsView view = exported.view();
-    data->buffers = {view.validity, view.offsets, view.bytes};
+    data->buffers = {view.validity, exported.offsets.data(), view.bytes};
 
     *schema = {};
-    schema->format = type == StringsType::kUtf8 ? "u" : "z";
+    if (exported.is_large) {
+        schema->format = type == StringsType::kUtf8 ? "U" : "Z";
+    } else {
+        schema->format = type == StringsType::kUtf8 ? "u" : "z";
+    }
     schema->name = "";
     schema->flags = ARROW_FLAG_NULLABLE;
     schema->release = release_schema;
@@ -185,8 +195,8 @@ ImportedStrings import_strings(Device& device, const ArrowSchema& schema, ArrowD
     ImportedStrings made;
     made.card_ = current_card();
     made.stream_ = device.stream();
-    check_schema(schema);
-    check_array(array, made.card_);
+    const bool is_large = check_schema(schema);
+    check_array(array, made.card_, is_large ? sizeof(std::int64_t) : sizeof(std::int32_t));
     const ArrowArray& given = array.array;
     StringsView& view = made.view_;
     view.rows = static_cast<std::int32_t>(given.length);
@@ -197,11 +207,16 @@ ImportedStrings import_strings(Device& device, const ArrowSchema& schema, ArrowD
               "cudaStreamWaitEvent");
     }
     if (view.rows > 0) {
-        view.offsets = static_cast<const std::int32_t*>(given.buffers[1]) + given.offset;
-        view.size = last_offset(device, view);
+        if (is_large) {
+            view.large_offsets = static_cast<const std::int64_t*>(given.buffers[1]) + given.offset;
+            view.size = last_offset(device, view.large_offsets, view.rows);
+        } else {
+            view.offsets = static_cast<const std::int32_t*>(given.buffers[1]) + given.offset;
+            view.size = last_offset(device, view.offsets, view.rows);
+        }
         if (view.size > 0 && view.bytes == nullptr) refuse("there are values, and no bytes");
     } else {
-        // Such an array may have no offsets at all.
+        // Such an array may have no offsets at all, and is not large.
         made.no_offsets_ = device.allocate(sizeof(std::int32_t), CLEAVE_MEMORY_ZEROED);
         view.offsets = reinterpret_cast<const std::int32_t*>(made.no_offsets_.data());
     }

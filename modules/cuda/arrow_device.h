@@ -16,8 +16,8 @@ class Device;
 
 // The Arrow type of a column.
 enum class StringsType : std::uint8_t {
-    kBinary,  // format "z"
-    kUtf8,    // format "u"; the caller guarantees that all values are UTF-8
+    kBinary,  // format "z", or "Z" if the column is large
+    kUtf8,    // format "u" or "U"; the caller guarantees that all values are UTF-8
 };
 
 // Hands over a column. Precondition: the card of `device` is the current CUDA device. The array owns the memory and an
@@ -56,10 +56,10 @@ private:
 // the event of the array, and this function waits for the stream because it reads two offsets. The array is moved, and
 // its release is set to null; the caller keeps the schema and, if this throws, the array too.
 //
-// Accepts the formats "z" and "u" in CUDA memory of the same card, with any offset. Throws ArgumentError for
-// anything else, and for members that contradict each other or the layout; ColumnTooLarge for too many rows; CudaError
-// and MemoryError. The offsets between the first and the last are trusted, as the interface specifies. The 4-byte words
-// that contain the bitmap must be readable; CUDA memory begins and ends between such words.
+// Accepts the formats "z", "u", "Z" and "U" in CUDA memory of the same card, with any offset. Throws ArgumentError for
+// anything else, and for members that contradict each other or the layout; ColumnTooLarge for too many rows or bytes;
+// CudaError and MemoryError. The offsets between the first and the last are trusted, as the interface specifies. The
+// 4-byte words that contain the bitmap must be readable; CUDA memory begins and ends between such words.
 ImportedStrings import_strings(Device& device, const ArrowSchema& schema, ArrowDeviceArray& array);
 
 }  // namespace cleave::cuda

@@ -26,6 +26,18 @@ struct TileWords {
     std::uint32_t other_count;
 };
 
+// Hears where kernels, copies and named ranges begin and end, in the order of the stream, for profiles. Each begins
+// inside the last one that has not ended. What it throws passes through.
+class Observer {
+public:
+    // One of them is null.
+    virtual void begin(const char* name, const void* kernel) = 0;
+    virtual void end() = 0;
+
+protected:
+    ~Observer() = default;
+};
+
 // Used by one thread at a time.
 class Device {
 public:
@@ -38,6 +50,12 @@ public:
     void set_stream(cudaStream_t stream) noexcept { stream_ = stream; }
     // The maximum shared memory of a block, in bytes.
     std::size_t shared_limit() const noexcept { return shared_limit_; }
+    // None by default. The caller owns it.
+    Observer* observer() const noexcept { return observer_; }
+    void set_observer(Observer* observer) noexcept { observer_ = observer; }
+    // How many bytes a column may have before it becomes large. Tests lower it.
+    std::uint64_t small_limit() const noexcept { return small_limit_; }
+    void set_small_limit(std::uint64_t limit) noexcept { small_limit_ = limit; }
     Report* report() const noexcept { return reinterpret_cast<Report*>(report_.data()); }
     // Call before launching a kernel that reports a size.
     void expect_report() noexcept { report()->size = kNoReport; }
@@ -51,6 +69,12 @@ public:
 
     // Device memory that belongs to the stream. Throws MemoryError.
     Memory allocate(std::size_t size, std::uint32_t flags = 0);
+    // Copies within the device, in the order of the stream. Throws CudaError.
+    void copy(void* to, const void* from, std::size_t size) {
+        if (observer_ != nullptr) observer_->begin("copy", nullptr);
+        check(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream_), "cudaMemcpyAsync");
+        if (observer_ != nullptr) observer_->end();
+    }
     // Waits for all work on the stream.
     void wait() { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
@@ -87,7 +111,9 @@ public:
         config.blockDim = dim3{threads, 1, 1};
         config.dynamicSmemBytes = shared;
         config.stream = stream_;
+        if (observer_ != nullptr) observer_->begin(nullptr, reinterpret_cast<const void*>(kernel));
         check(cudaLaunchKernelEx(&config, kernel, static_cast<A&&>(arguments)...), "cudaLaunchKernelEx");
+        if (observer_ != nullptr) observer_->end();
     }
 
 private:
@@ -111,7 +137,9 @@ private:
     bool are_words_swapped_ = false;
     int processors_ = 0;
     std::size_t shared_limit_ = 0;
+    std::uint64_t small_limit_ = INT32_MAX;
     std::vector<Known> known_;
+    Observer* observer_ = nullptr;
 };
 
 }  // namespace cleave::cuda

@@ -19,7 +19,7 @@ private:
     cudaError_t code_;
 };
 
-// A column would exceed 2^31 - 1 bytes, the limit of 32-bit offsets.
+// A column or one of its values would be too large, or has too many rows: see the limits in strings.h.
 class ColumnTooLarge : public std::length_error {
 public:
     using std::length_error::length_error;

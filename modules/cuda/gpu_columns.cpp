@@ -21,6 +21,7 @@
 #include "cuda/current_card.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
+#include "cuda/offsets.h"
 #include "cuda/streams.h"
 #include "cuda/strings.h"
 
@@ -84,7 +85,8 @@ Memory copy_in(Device& device, const void* from, std::size_t size) {
     return memory;
 }
 
-DeviceStrings copy_column(Device& device, const std::int32_t* offsets, const std::uint8_t* bytes,
+template <class Offset>
+DeviceStrings copy_column(Device& device, const Offset* offsets, const std::uint8_t* bytes,
                           const std::uint8_t* validity, std::int64_t rows) {
     if (rows < 0 || offsets == nullptr || offsets[0] != 0) {
         throw ArgumentError("the offsets do not begin with 0, or there are none");
@@ -96,7 +98,8 @@ DeviceStrings copy_column(Device& device, const std::int32_t* offsets, const std
     DeviceStrings column;
     column.rows = static_cast<std::int32_t>(rows);
     column.size = offsets[rows];
-    column.offsets = copy_in(device, offsets, (count + 1) * sizeof(std::int32_t));
+    column.is_large = sizeof(Offset) > sizeof(std::int32_t);
+    column.offsets = copy_in(device, offsets, (count + 1) * sizeof(Offset));
     column.bytes = copy_in(device, bytes, static_cast<std::size_t>(column.size));
     if (validity != nullptr && rows > 0) {
         // Kernels read whole words; the bits after the last row are 0.
@@ -170,10 +173,10 @@ cleave_gpu_column* make_column(const cleave_gpu& gpu, Values values) {
     return std::make_unique<cleave_gpu_column>(cleave_gpu_column{gpu.work, std::move(values)}).release();
 }
 
-StringsType type_of(const char* format) {
-    if (std::strcmp(format, "z") == 0) return StringsType::kBinary;
-    if (std::strcmp(format, "u") == 0) return StringsType::kUtf8;
-    throw ArgumentError(std::string("the format is '") + format + "', not z or u");
+StringsType type_of(const std::string& format) {
+    if (format == "z" || format == "Z") return StringsType::kBinary;
+    if (format == "u" || format == "U") return StringsType::kUtf8;
+    throw ArgumentError("the format is '" + format + "', not z, u, Z or U");
 }
 
 }  // namespace
@@ -208,6 +211,15 @@ __attribute__((visibility("default"))) int cleave_gpu_column_from_host(cleave_gp
     });
 }
 
+__attribute__((visibility("default"))) int cleave_gpu_large_column_from_host(cleave_gpu* gpu, const int64_t* offsets,
+                                                                             const uint8_t* bytes,
+                                                                             const uint8_t* validity, int64_t rows,
+                                                                             cleave_gpu_column** column) {
+    return with_device(*gpu, [&](Device& device) {
+        *column = make_column(*gpu, copy_column(device, offsets, bytes, validity, rows));
+    });
+}
+
 // Allocates the column first: once the array is taken, nothing may fail.
 __attribute__((visibility("default"))) int cleave_gpu_column_import(cleave_gpu* gpu, const ArrowSchema* schema,
                                                                     ArrowDeviceArray* array,
@@ -230,6 +242,7 @@ __attribute__((visibility("default"))) int cleave_gpu_column_export(cleave_gpu* 
         }
         auto* const values = std::get_if<DeviceStrings>(&column->values);
         if (values == nullptr) throw ArgumentError("the column was imported: it belongs to another");
+        set_large(device, *values, *format == 'Z' || *format == 'U');
         export_strings(device, std::move(*values), type, schema, array);
         column->values = std::monostate{};
     });

@@ -4,9 +4,9 @@
  *
  * For all functions:
  * - They return 0 or a value of <errno.h>, and never throw. cleave_gpu_error() gives the reason in words. EINVAL: an
- *   invalid argument; EOVERFLOW: a column of more than 2^31 - 1 bytes or rows; ENOMEM: out of memory; ENODEV: no driver
- *   or no such card; EIO: a CUDA call failed. A call that fails changes none of its arguments, except *gpu of
- *   cleave_gpu_open().
+ *   invalid argument; EOVERFLOW: a column of too many rows, or of more bytes than its offsets can say; ENOMEM: out of
+ *   memory; ENODEV: no driver or no such card; EIO: a CUDA call failed. A call that fails changes none of its
+ * arguments, except *gpu of cleave_gpu_open().
  * - Only one thread at a time may use a cleave_gpu and its columns. This does not apply to exported columns: any thread
  *   may release them, even after cleave_gpu_close(). The library must stay loaded until then.
  * - A call leaves the current CUDA device as it was.
@@ -89,17 +89,23 @@ const char* cleave_gpu_error(const cleave_gpu* gpu);
 int cleave_gpu_column_from_host(cleave_gpu* gpu, const int32_t* offsets, const uint8_t* bytes, const uint8_t* validity,
                                 int64_t rows, cleave_gpu_column** column);
 
-/* Takes over a column without copying. Its format must be "z" (binary) or "u" (utf8), and its memory CUDA memory of the
- * same card. The column waits for the event of the array. The struct is moved into the column and marked as released;
- * the array itself is released when the column is freed and the card has finished all work that uses it. The caller
- * keeps the schema. Offsets are trusted to ascend. A bitmap is read in whole 4-byte words. */
+/* The same with 64-bit offsets, for columns of more than 2^31 - 1 bytes. */
+int cleave_gpu_large_column_from_host(cleave_gpu* gpu, const int64_t* offsets, const uint8_t* bytes,
+                                      const uint8_t* validity, int64_t rows, cleave_gpu_column** column);
+
+/* Takes over a column without copying. Its format must be "z" (binary), "u" (utf8), or one of these with 64-bit
+ * offsets, "Z" or "U", and its memory CUDA memory of the same card. The column waits for the event of the array. The
+ * struct is moved into the column and marked as released; the array itself is released when the column is freed and the
+ * card has finished all work that uses it. The caller keeps the schema. Offsets are trusted to ascend. A bitmap is read
+ * in whole 4-byte words. */
 int cleave_gpu_column_import(cleave_gpu* gpu, const struct ArrowSchema* schema, struct ArrowDeviceArray* array,
                              cleave_gpu_column** column);
 
-/* Hands over a column without copying. `format` is "z" or "u"; with "u" the caller guarantees that the values are
- * UTF-8. `schema` and `array` are overwritten, and the recipient must release both. The recipient must wait for the
- * event of the array before it reads, and for its own work on the array before it releases it. After this the column
- * has no values and may only be freed. Returns EINVAL for an imported column, which belongs to another program. */
+/* Hands over a column without copying its bytes. `format` is "z", "u", "Z" or "U"; with "u" and "U" the caller
+ * guarantees that the values are UTF-8. Offsets are converted if the format asks for others than the column has.
+ * `schema` and `array` are overwritten, and the recipient must release both. The recipient must wait for the event of
+ * the array before it reads, and for its own work on the array before it releases it. After this the column has no
+ * values and may only be freed. Returns EINVAL for an imported column, which belongs to another program. */
 int cleave_gpu_column_export(cleave_gpu* gpu, cleave_gpu_column* column, const char* format, struct ArrowSchema* schema,
                              struct ArrowDeviceArray* array);
 

@@ -5,6 +5,11 @@
 // exactly what is needed, and writes with a second kernel; both read the input. make_and_trim() reads the input once:
 // it writes to working memory that is large enough for the upper bound, then copies the output to memory of its exact
 // size. If there is not enough memory for that, it falls back to two passes.
+//
+// A result of more than Device::small_limit() bytes becomes large. Its size is only known once a kernel has run, so
+// this is guessed: large if one of the columns is, and if the usual share of the upper bound exceeds the limit. After a
+// wrong guess the kernel runs once more. A functor with `kStaysSmall` has no kernels for large columns, and fails
+// instead.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,6 +45,10 @@ constexpr unsigned usual_share() {
     } else {
         return 100;
     }
+}
+template <class Functor>
+constexpr bool stays_small() {
+    return requires { Functor::kStaysSmall; };
 }
 template <class Functor>
 using OnePassShape = std::conditional_t<(usual_share<Functor>() <= 60), ShortRowsToShorten, ShortRows>;
@@ -88,32 +97,30 @@ public:
         for (std::size_t c = 0; c < columns.size(); ++c) sizes[c] = static_cast<std::uint64_t>(columns[c].size);
         bound_ = functor.bound(sizes.data(), static_cast<std::uint64_t>(rows));
         result_.rows = rows;
-        const auto count = static_cast<std::size_t>(rows);
-        result_.offsets = device.allocate((count + 1) * sizeof(std::int32_t), rows == 0 ? CLEAVE_MEMORY_ZEROED : 0);
+        for (const StringsView& column : columns) {
+            has_large_ = has_large_ || column.large_offsets != nullptr;
+            if (static_cast<std::uint64_t>(column.size) > kMaxLargeSize)
+                throw ColumnTooLarge("a column of too many bytes");
+        }
+        set_large(has_large_ && bound_ / 100 * usual_share<Functor>() > device.small_limit());
         if (Functor::kMakesNewNulls || (Functor::kMakesNulls && has_nulls())) {
-            result_.validity = device.allocate((count + 31) / 32 * sizeof(std::uint32_t));
+            result_.validity = device.allocate((static_cast<std::size_t>(rows) + 31) / 32 * sizeof(std::uint32_t));
         }
     }
 
     template <class Shape>
     DeviceStrings in_one_pass() {
         result_.bytes = device_.allocate(bound_);
-        if (rows_ > 0) {
-            run<Shape, Pass::kOnePass>();
-            finish();
-        }
+        if (rows_ > 0) measure<Shape, Pass::kOnePass>();
         return std::move(result_);
     }
 
     // The passes may have different shapes.
     template <class Shape, class WriteShape = Shape>
     DeviceStrings in_two_passes() {
-        if (rows_ > 0) {
-            run<Shape, Pass::kMeasure>();
-            finish();
-        }
+        if (rows_ > 0) measure<Shape, Pass::kMeasure>();
         result_.bytes = device_.allocate(static_cast<std::size_t>(result_.size));
-        if (result_.size > 0) run<WriteShape, Pass::kWrite>();
+        if (result_.size > 0) run_any<WriteShape, Pass::kWrite>();
         return std::move(result_);
     }
 
@@ -128,16 +135,12 @@ public:
         }
         if (rows_ > 0) {
             result_.bytes = std::move(work);
-            run<Shape, Pass::kOnePass>();
-            finish();
+            measure<Shape, Pass::kOnePass>();
             work = std::move(result_.bytes);
         }
         const auto size = static_cast<std::size_t>(result_.size);
         result_.bytes = device_.allocate(size);
-        if (size > 0) {
-            check(cudaMemcpyAsync(result_.bytes.data(), work.data(), size, cudaMemcpyDeviceToDevice, device_.stream()),
-                  "cudaMemcpyAsync");
-        }
+        if (size > 0) device_.copy(result_.bytes.data(), work.data(), size);
         return std::move(result_);
     }
 
@@ -148,9 +151,43 @@ private:
         return result;
     }
 
+    void set_large(bool is_large) {
+        const std::size_t each = is_large ? sizeof(std::int64_t) : sizeof(std::int32_t);
+        result_.offsets = Memory();
+        result_.is_large = is_large;
+        result_.offsets =
+            device_.allocate((static_cast<std::size_t>(rows_) + 1) * each, rows_ == 0 ? CLEAVE_MEMORY_ZEROED : 0);
+    }
+
+    // Runs a pass that finds out the size.
     template <class Shape, Pass kPass>
+    void measure() {
+        std::uint64_t size = 0;
+        while (true) {
+            run_any<Shape, kPass>();
+            size = device_.wait_for_report();
+            if (size > (stays_small<Functor>() ? kMaxColumnSize : kMaxLargeSize)) {
+                throw ColumnTooLarge(size < kSumTooLarge ? "a column would have " + std::to_string(size) + " bytes"
+                                                         : "a column has a value of more than 2^31 - 1 bytes");
+            }
+            const bool is_large = !stays_small<Functor>() && size > device_.small_limit();
+            if (is_large == result_.is_large) break;
+            set_large(is_large);
+        }
+        result_.size = static_cast<std::int64_t>(size);
+    }
+
+    template <class Shape, Pass kPass>
+    void run_any() {
+        if constexpr (!stays_small<Functor>()) {
+            if (has_large_ || result_.is_large) return run<Shape, kPass, std::int64_t>();
+        }
+        run<Shape, kPass, std::int32_t>();
+    }
+
+    template <class Shape, Pass kPass, class Offset>
     void run() {
-        RowsJob<Functor> job{};
+        RowsJob<Functor, Offset> job{};
         for (std::size_t c = 0; c < columns_.size(); ++c) job.columns[c] = columns_[c];
         job.functor = functor_;
         // Values that are long on average do not fit in shared memory. Their chunks take the slower path.
@@ -160,7 +197,11 @@ private:
         }
         job.rows = rows_;
         job.tiles = (rows_ + Shape::kRows - 1) / Shape::kRows;
-        job.offsets = reinterpret_cast<std::int32_t*>(result_.offsets.data());
+        if (result_.is_large) {
+            job.large_offsets = reinterpret_cast<std::int64_t*>(result_.offsets.data());
+        } else {
+            job.offsets = reinterpret_cast<std::int32_t*>(result_.offsets.data());
+        }
         if (result_.validity.size() > 0) job.validity = reinterpret_cast<std::uint32_t*>(result_.validity.data());
         job.bytes = result_.bytes.data();
         job.report = device_.report();
@@ -170,7 +211,7 @@ private:
             job.words = device_.tile_words(words);
             device_.expect_report();
         }
-        const auto kernel = &rows_kernel<Functor, Shape, kPass>;
+        const auto kernel = &rows_kernel<Functor, Offset, Shape, kPass>;
         constexpr int kThreads = kBlockThreads<Shape, kPass>;
         const int blocks = device_.blocks_at_once(kernel, kThreads, job.layout.size);
         device_.launch(kernel, static_cast<unsigned>(blocks < job.tiles ? blocks : job.tiles), kThreads,
@@ -178,17 +219,12 @@ private:
         if (kPass != Pass::kWrite) device_.keep_words(words);
     }
 
-    void finish() {
-        const std::uint64_t size = device_.wait_for_report();
-        if (size > kMaxColumnSize) throw ColumnTooLarge("a column would have " + std::to_string(size) + " bytes");
-        result_.size = static_cast<std::int32_t>(size);
-    }
-
     Device& device_;
     const Columns<Functor> columns_;
     const std::int32_t rows_;
     const Functor functor_;
     std::uint64_t bound_ = 0;
+    bool has_large_ = false;
     DeviceStrings result_;
 };
 
@@ -202,7 +238,8 @@ bool is_handy(Device& device, const Columns<Functor>& columns, std::int32_t rows
 }
 
 // All columns must have `rows` rows. The result is ordered on the stream of the device: do not use its memory elsewhere
-// before device.wait(). Throws ColumnTooLarge if the result has more than 2^31 - 1 bytes, CudaError and MemoryError.
+// before device.wait(). Throws ColumnTooLarge for more than 2^44 bytes, for a value of more than 2^31 - 1 bytes in a
+// large column, and for too many rows; CudaError and MemoryError.
 template <class Functor>
 DeviceStrings make_in_one_pass(Device& device, const Columns<Functor>& columns, std::int32_t rows,
                                const Functor& functor) {

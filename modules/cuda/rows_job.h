@@ -12,6 +12,9 @@
 namespace cleave::cuda {
 
 constexpr std::uint32_t kNullRow = UINT32_MAX;
+// Added to the size of a result for each 32 rows with a value that is too long. As many as fit in a column add up to
+// 2^60 bytes.
+constexpr std::uint64_t kSumTooLarge = 8 * kMaxLargeSize;
 constexpr std::int32_t kLanes = 32;
 constexpr int kStrips = 2;  // per chunk; a strip is one row per lane
 constexpr std::int32_t kChunkRows = kLanes * kStrips;
@@ -42,6 +45,15 @@ __device__ __forceinline__ bool is_valid(const StringsView& column, std::int32_t
     if (column.validity == nullptr) return true;
     const std::int64_t bit = std::int64_t{column.validity_begin} + row;
     return (column.validity[bit / 32] >> bit % 32 & 1) != 0;
+}
+
+// Where a row begins. With 32-bit offsets, the column must not be large; with 64-bit ones, it may be.
+template <class Offset>
+__device__ __forceinline__ Offset offset_at(const StringsView& column, std::int32_t row) {
+    if constexpr (sizeof(Offset) > sizeof(std::int32_t)) {
+        if (column.large_offsets != nullptr) return column.large_offsets[row];
+    }
+    return column.offsets[row];
 }
 
 enum class Pass : std::uint8_t { kOnePass, kMeasure, kWrite };
@@ -81,7 +93,9 @@ struct TileLayout {
     std::uint32_t size = 0;  // total
 };
 
-template <class Functor>
+// Kernels with 32-bit offsets are for columns none of which is large. Those with 64-bit ones are for all others: the
+// columns and the result may each be large or not.
+template <class Functor, class Offset>
 struct RowsJob {
     static constexpr int kColumns = Functor::kColumns;
     StringsView columns[kColumns > 0 ? kColumns : 1];
@@ -89,12 +103,13 @@ struct RowsJob {
     TileLayout layout;
     std::int32_t rows;
     std::int32_t tiles;
-    std::int32_t* offsets;    // of the result
+    std::int32_t* offsets;    // of the result; null if it is large
     std::uint32_t* validity;  // of the result; null if it has none
     std::uint8_t* bytes;      // of the result
     TileWords words;          // first the number of the next tile, then one word per tile
     bool has_nulls;           // whether a column may have nulls
     Report* report;
+    std::int64_t* large_offsets;  // of the result; null unless it is large
 };
 
 // Tile n of the block uses slot n % 2, or n % 4 for the numbers, which are known earlier.

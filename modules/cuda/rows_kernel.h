@@ -9,6 +9,7 @@
 //       template <class Text> Measured measure(const Row<kColumns, Text>& row) const;
 //       template <class Text, class Output>
 //       void write(const Row<kColumns, Text>& row, Measured measured, Output out) const;
+//       static constexpr bool kStaysSmall = true;   see rows.h; optional
 //       std::uint64_t bound(const std::uint64_t* sizes, std::uint64_t rows) const;   on the host
 //   };
 //
@@ -54,6 +55,9 @@
 //
 // Tiles are published in an array of words that starts at 0. Each kernel clears the array that the previous kernel
 // used, for the next kernel: see Device::tile_words().
+//
+// With 64-bit offsets, one tile may have more than 2^32 bytes. The places of a warp's rows are still kept modulo 2^32:
+// rows are smaller than that, so a place below that of the row before it shows that another 2^32 bytes have passed.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -71,15 +75,17 @@
 
 namespace cleave::cuda {
 
-template <class Functor, class Shape, Pass kPass>
+template <class Functor, class Offset, class Shape, Pass kPass>
 class TileWork {
 public:
     static constexpr int kColumns = Functor::kColumns;
     using Header = TileHeader<Shape>;
     using Measured = typename Functor::Measured;
+    using Job = RowsJob<Functor, Offset>;
+    using Place = std::make_unsigned_t<Offset>;
     using InShared = std::conditional_t<kColumns == 0, PlainText, SharedText>;  // without columns, either would do
 
-    __device__ __forceinline__ explicit TileWork(const RowsJob<Functor>& job)
+    __device__ __forceinline__ explicit TileWork(const Job& job)
         : job_(job),
           header_(*reinterpret_cast<Header*>(block_memory())),
           warp_(static_cast<std::int32_t>(threadIdx.x / 32)),
@@ -128,8 +134,8 @@ private:
     // Where the values of a lane's row are in each column and, with kWrite, in the result.
     static constexpr int kArrays = kColumns + (kPass == Pass::kWrite ? 1 : 0);
     struct Bounds {
-        std::int32_t begin[kArrays > 0 ? kArrays : 1];
-        std::int32_t end[kArrays > 0 ? kArrays : 1];
+        Offset begin[kArrays > 0 ? kArrays : 1];
+        Offset end[kArrays > 0 ? kArrays : 1];
     };
 
     struct Chunk {
@@ -150,7 +156,7 @@ private:
     // The warp's part of a tile after it has been measured.
     struct Done {
         std::int32_t first;            // row
-        std::uint32_t before;          // bytes of the tile's output before this warp
+        Place before;                  // bytes of the tile's output before this warp
         std::uint32_t gathered;        // bytes in shared memory
         std::int32_t gathered_strips;  // the strips that these bytes come from
         bool is_set;
@@ -158,6 +164,7 @@ private:
 
     static constexpr std::uint32_t kLongRow = 1U << 27;  // 32 rows of this size exceed 2^32 - 1
     static constexpr std::uint64_t kTooLarge = UINT64_MAX;
+    static constexpr bool kMayBeLarge = sizeof(Offset) > sizeof(std::int32_t);
     static constexpr std::int32_t kUnknown = -1;  // in place of a tile number
     // Whether the next tile begins while one is measured. With one chunk per warp, this would mean looking two tiles
     // ahead.
@@ -212,9 +219,9 @@ private:
             const std::uint64_t base = look_back(job_.words.now + 1, tile, total);
             if (lane_ == 0) {
                 // A column that is too large fails as a whole, so its contents do not matter.
-                header_.base[slot] = base + total <= kMaxColumnSize ? base : kTooLarge;
+                header_.base[slot] = base + total <= (is_large() ? kMaxLargeSize : kMaxColumnSize) ? base : kTooLarge;
                 if (tile + 1 == job_.tiles) {
-                    job_.offsets[job_.rows] = static_cast<std::int32_t>(base + total);
+                    set_offset(job_.rows, static_cast<Place>(base + total));
                     store_report(&job_.report->size, base + total);
                 }
             }
@@ -222,6 +229,20 @@ private:
             tiles[1] = tiles[2];
             tiles[2] = later;
         }
+    }
+
+    __device__ __forceinline__ bool is_large() const { return kMayBeLarge && job_.large_offsets != nullptr; }
+
+    // Sets and reads an offset of the result.
+    __device__ __forceinline__ void set_offset(std::int32_t row, Place place) const {
+        if (is_large()) {
+            job_.large_offsets[row] = static_cast<std::int64_t>(place);
+        } else {
+            job_.offsets[row] = static_cast<std::int32_t>(place);
+        }
+    }
+    __device__ __forceinline__ Offset offset_of(std::int32_t row) const {
+        return is_large() ? static_cast<Offset>(job_.large_offsets[row]) : job_.offsets[row];
     }
 
     __device__ __forceinline__ void work() {
@@ -242,7 +263,7 @@ private:
             __syncthreads();
             if (before.is_set) finish(before, slot ^ 1);
             if (tile >= job_.tiles) break;
-            for (int i = 0; i < warp_; ++i) done.before += static_cast<std::uint32_t>(header_.sums[slot][i]);
+            for (int i = 0; i < warp_; ++i) done.before += static_cast<Place>(header_.sums[slot][i]);
             before = done;
         }
         wait_for_copies<0>();
@@ -252,7 +273,7 @@ private:
     __device__ __forceinline__ void finish(const Done& done, unsigned slot) const {
         const std::uint64_t base = header_.base[slot];
         if (base == kTooLarge) return;
-        const auto begin = static_cast<std::uint32_t>(base) + done.before;
+        const Place begin = static_cast<Place>(base) + done.before;
         store_offsets(done.first, begin, slot);
         if constexpr (kPass == Pass::kOnePass) {
             store_shared<false>(job_.bytes + begin, output_area(slot), 0, done.gathered,
@@ -276,18 +297,17 @@ private:
             const std::int32_t row = wanted < job_.rows ? wanted : job_.rows - 1;
 #pragma unroll
             for (int c = 0; c < kArrays; ++c) {
-                const std::int32_t* const offsets = (c < kColumns ? job_.columns[c].offsets : job_.offsets) + row;
-                bounds[strip].begin[c] = offsets[0];
-                bounds[strip].end[c] = offsets[1];
+                bounds[strip].begin[c] = c < kColumns ? offset_at<Offset>(job_.columns[c], row) : offset_of(row);
+                bounds[strip].end[c] = c < kColumns ? offset_at<Offset>(job_.columns[c], row + 1) : offset_of(row + 1);
             }
         }
     }
 
     // Where the bytes of the chunk begin and end in a column.
-    __device__ __forceinline__ static std::int32_t begin_of(const Bounds (&bounds)[kStrips], int c) {
+    __device__ __forceinline__ static Offset begin_of(const Bounds (&bounds)[kStrips], int c) {
         return __shfl_sync(~0U, bounds[0].begin[c], 0);
     }
-    __device__ __forceinline__ static std::int32_t end_of(const Bounds (&bounds)[kStrips], int c) {
+    __device__ __forceinline__ static Offset end_of(const Bounds (&bounds)[kStrips], int c) {
         return __shfl_sync(~0U, bounds[kStrips - 1].end[c], kLanes - 1);
     }
 
@@ -304,13 +324,13 @@ private:
 
     // Starts one group of copies, which may be empty.
     __device__ __forceinline__ void begin_stage(Chunk& chunk, int stage_number) const {
-        std::int32_t from[kColumns > 0 ? kColumns : 1];
-        std::uint32_t size[kColumns > 0 ? kColumns : 1];
+        Offset from[kColumns > 0 ? kColumns : 1];
+        Place size[kColumns > 0 ? kColumns : 1];
         bool is_staged = true;
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) {
             from[c] = begin_of(chunk.bounds, c);
-            size[c] = static_cast<std::uint32_t>(end_of(chunk.bounds, c) - from[c]);
+            size[c] = static_cast<Place>(end_of(chunk.bounds, c) - from[c]);
             is_staged = is_staged && size[c] <= job_.layout.text_room[c];
         }
         chunk.is_staged = is_staged ? 1 : 0;
@@ -320,8 +340,8 @@ private:
             for (int c = 0; c < kColumns; ++c) {
                 const StringsView& column = job_.columns[c];
                 chunk.skew[c] =
-                    copy_to_shared(to + job_.layout.text_at[c], column.bytes, static_cast<std::uint32_t>(column.size),
-                                   from[c], size[c], static_cast<std::uint32_t>(lane_));
+                    copy_to_shared(to + job_.layout.text_at[c], column.bytes, static_cast<Place>(column.size), from[c],
+                                   static_cast<std::uint32_t>(size[c]), static_cast<std::uint32_t>(lane_));
             }
         }
         end_copy_group();
@@ -341,12 +361,12 @@ private:
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) {
             const StringsView& column = job_.columns[c];
-            const auto begin = static_cast<std::uint32_t>(chunk.bounds[0].begin[c]);
-            const std::uint32_t size = static_cast<std::uint32_t>(chunk.bounds[0].end[c]) - begin;
+            const auto begin = static_cast<Place>(chunk.bounds[0].begin[c]);
+            const auto size = static_cast<std::uint32_t>(static_cast<Place>(chunk.bounds[0].end[c]) - begin);
             if constexpr (std::is_same_v<Text, SharedText>) {
                 row.column[c].words =
                     reinterpret_cast<const std::uint32_t*>(stage_at(stage_number) + job_.layout.text_at[c]);
-                row.column[c].at = begin + chunk.skew[c];
+                row.column[c].at = static_cast<std::uint32_t>(begin) + chunk.skew[c];
                 row.column[c].size = size;
             } else {
                 row.column[c] = {column.bytes + begin, size};
@@ -439,6 +459,9 @@ private:
         places_at[local + lane_] = static_cast<std::uint32_t>(sum) + place;
         const bool is_long = __any_sync(~0U, measured.size >= kLongRow) != 0;
         sum += is_long ? warp_sum(measured.size) : total;
+        if constexpr (kMayBeLarge && std::is_same_v<Text, PlainText>) {
+            if (__any_sync(~0U, has_long_value(now.bounds[0])) != 0) sum += kSumTooLarge;
+        }
         if constexpr (kPass == Pass::kOnePass) {
             const std::int32_t strip = local / kLanes;
             if (done.gathered_strips < strip || is_long || total > job_.layout.output_room - done.gathered) return;
@@ -446,6 +469,16 @@ private:
             done.gathered += total;
             done.gathered_strips = strip + 1;
         }
+    }
+
+    // Whether a value of the lane's row is too long. Its size in the row is wrong, so the column must fail as a whole.
+    __device__ __forceinline__ static bool has_long_value(const Bounds& bounds) {
+        bool result = false;
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+            result = result || static_cast<Place>(bounds.end[c] - bounds.begin[c]) > kMaxColumnSize;
+        }
+        return result;
     }
 
     // The sum over the lanes before this one; `all` receives the sum over all lanes.
@@ -473,16 +506,27 @@ private:
         clear_shared(output_area(slot), size, static_cast<std::uint32_t>(lane_));
     }
 
-    __device__ __forceinline__ void store_offsets(std::int32_t first, std::uint32_t base, unsigned slot) const {
+    __device__ __forceinline__ void store_offsets(std::int32_t first, Place base, unsigned slot) const {
+        std::uint32_t last = 0;  // the place of the row before the strip
 #pragma unroll 4
         for (std::int32_t local = lane_; local < Shape::kWarpRows; local += kLanes) {
-            const std::uint32_t place = places(slot)[local];
-            if (first + local < job_.rows) job_.offsets[first + local] = static_cast<std::int32_t>(base + place);
+            Place place = places(slot)[local];
+            if constexpr (kMayBeLarge) {
+                const auto low = static_cast<std::uint32_t>(place);
+                const std::uint32_t below = __shfl_up_sync(~0U, low, 1);
+                const unsigned passed = __ballot_sync(~0U, low < (lane_ > 0 ? below : last));
+                place += base + (static_cast<Place>(__popc(passed & (~0U >> (kLanes - 1 - lane_)))) << 32);
+                base += static_cast<Place>(__popc(passed)) << 32;
+                last = __shfl_sync(~0U, low, kLanes - 1);
+            } else {
+                place += base;
+            }
+            if (first + local < job_.rows) set_offset(first + local, place);
         }
     }
 
     // Writes the warp's rows that were not gathered.
-    __device__ __forceinline__ void write_directly(const Done& done, std::uint32_t base, unsigned slot) const {
+    __device__ __forceinline__ void write_directly(const Done& done, Place base, unsigned slot) const {
 #pragma unroll 1
         for (int strip = done.gathered_strips; strip < kStrips * Shape::kChunks; ++strip) {
             const std::int32_t local = kLanes * strip;
@@ -492,22 +536,27 @@ private:
             bool is_null = false;
             const Measured measured = measure(row, is_null);
             if (measured.size == 0) continue;
-            job_.functor.write(row, measured, ByteOutput{job_.bytes + base + places(slot)[local + lane_]});
+            if constexpr (kMayBeLarge) {
+                // The lane has just stored this offset.
+                job_.functor.write(row, measured, ByteOutput{job_.bytes + offset_of(row.index)});
+            } else {
+                job_.functor.write(row, measured, ByteOutput{job_.bytes + base + places(slot)[local + lane_]});
+            }
         }
     }
 
     // Writes the chunk that begins with row `first`. For kWrite.
     template <class Text>
     __device__ __forceinline__ void write_chunk(std::int32_t first, Chunk& chunk, int stage_number) const {
-        const std::int32_t begin = begin_of(chunk.bounds, kColumns);
-        const auto total = static_cast<std::uint32_t>(end_of(chunk.bounds, kColumns) - begin);
+        const Offset begin = begin_of(chunk.bounds, kColumns);
+        const auto total = static_cast<Place>(end_of(chunk.bounds, kColumns) - begin);
         std::uint8_t* const to = job_.bytes + begin;
         const std::uint32_t lead = shared_lead(to);
         const bool is_gathered = total <= job_.layout.output_room;
 #pragma unroll 1
         for (int strip = 0; strip < kStrips; ++strip) {
             const auto row = row_at<Text>(first + kLanes * strip + lane_, chunk, stage_number);
-            const std::int32_t row_begin = chunk.bounds[0].begin[kColumns];
+            const Offset row_begin = chunk.bounds[0].begin[kColumns];
             const auto size = static_cast<std::uint32_t>(chunk.bounds[0].end[kColumns] - row_begin);
             go_on(chunk.bounds);
             if (size == 0 || row.index >= job_.rows) continue;
@@ -526,22 +575,23 @@ private:
         }
         __syncwarp();
         if (!is_gathered) return;
-        store_shared<true>(to, output_area(0), lead, total, static_cast<std::uint32_t>(lane_));
+        const auto size = static_cast<std::uint32_t>(total);
+        store_shared<true>(to, output_area(0), lead, size, static_cast<std::uint32_t>(lane_));
         __syncwarp();
-        clear_output(0, lead + total);
+        clear_output(0, lead + size);
     }
 
-    const RowsJob<Functor>& job_;
+    const Job& job_;
     Header& header_;
     const std::int32_t warp_;
     const std::int32_t lane_;
     std::uint8_t* const area_;  // of the warp
 };
 
-template <class Functor, class Shape, Pass kPass>
+template <class Functor, class Offset, class Shape, Pass kPass>
 __global__ void __launch_bounds__(kBlockThreads<Shape, kPass>, Shape::kBlocksAtOnce)
-    rows_kernel(const __grid_constant__ RowsJob<Functor> job) {
-    TileWork<Functor, Shape, kPass> work(job);
+    rows_kernel(const __grid_constant__ RowsJob<Functor, Offset> job) {
+    TileWork<Functor, Offset, Shape, kPass> work(job);
     if constexpr (kPass == Pass::kWrite) {
         work.run_write();
     } else {

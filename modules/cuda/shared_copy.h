@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda_primitives.h"
 
@@ -28,26 +29,28 @@ __device__ __forceinline__ std::uint32_t shared_lead(const std::uint8_t* from) {
 // Starts copying `size` bytes, from index `from` of the array onwards, with one warp. `area` must be aligned to 16
 // bytes. The array has `count` bytes. Returns the number that, added to the index of a byte, gives its position in the
 // area, modulo 2^32. copy_16_async() says when the bytes are visible.
+template <class Offset>
 __device__ __forceinline__ std::uint32_t copy_to_shared(std::uint8_t* area, const std::uint8_t* array,
-                                                        std::uint32_t count, std::int32_t from, std::uint32_t size,
-                                                        std::uint32_t lane) {
+                                                        std::make_unsigned_t<Offset> count, Offset from,
+                                                        std::uint32_t size, std::uint32_t lane) {
     const std::uint32_t lead = (shared_lead(array) + static_cast<std::uint32_t>(from)) % kCopyWord;
-    const std::int32_t first = from - static_cast<std::int32_t>(lead);
+    const Offset first = from - static_cast<std::int32_t>(lead);
     const std::uint32_t all = (lead + size + kCopyWord - 1) / kCopyWord * kCopyWord;
     const std::uint8_t* const begin = array + first;
-    if (first >= 0 && static_cast<std::uint32_t>(first) + all <= count) {
+    if (first >= 0 && static_cast<std::make_unsigned_t<Offset>>(first) + all <= count) {
 #pragma unroll 1
         for (std::uint32_t i = kCopyWord * lane; i < all; i += kCopyWord * 32) copy_16_async(area + i, begin + i);
     } else if (size > 0) {
 #pragma unroll 1
         for (std::uint32_t i = kCopyWord * lane; i < all; i += kCopyWord * 32) {
             const std::int64_t number = std::int64_t{first} + i;
-            if (number >= 0 && number + kCopyWord <= count) {
+            if (number >= 0 && number + kCopyWord <= static_cast<std::int64_t>(count)) {
                 copy_16_async(area + i, begin + i);
                 continue;
             }
 #pragma unroll 1
-            for (std::int64_t k = number < 0 ? -number : 0; k < kCopyWord && number + k < count; ++k) {
+            for (std::int64_t k = number < 0 ? -number : 0; k < kCopyWord; ++k) {
+                if (number + k >= static_cast<std::int64_t>(count)) break;
                 area[i + k] = array[number + k];
             }
         }

@@ -66,6 +66,8 @@ private:
 };
 
 struct StageRows : SizedRows<0, false, false> {
+    static constexpr bool kStaysSmall = true;
+
     template <class Text>
     __device__ Measured measure(const Row<0, Text>& row) const {
         DeviceSizer sizer;

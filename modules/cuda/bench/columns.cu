@@ -2,6 +2,7 @@
 // with one thread per row.
 #include "cuda/bench/columns.h"
 
+#include "cuda/bench/ranges.h"
 #include "cuda/bench/scalar.h"
 #include "cuda/device.h"
 #include "cuda/rows.h"
@@ -22,18 +23,20 @@ __device__ __forceinline__ void for_rows(std::int32_t rows, Body body) {
 }
 
 // __grid_constant__ lets `text` be read in place: otherwise indexing it with a variable would need a copy.
+template <class Offset>
 __global__ void equals_kernel(StringsView column, const __grid_constant__ Scalar text, std::uint8_t* mask) {
     for_rows(column.rows, [&](std::int32_t row) {
-        const PlainText value = plain_text(column, row);
+        const PlainText value = plain_text<Offset>(column, row);
         bool is_equal = value.size == text.size && is_valid(column, row);
         for (std::uint32_t i = 0; is_equal && i < text.size; ++i) is_equal = value.byte(i) == text.byte(i);
         mask[row] = is_equal ? 1 : 0;
     });
 }
 
+template <class Offset>
 __global__ void is_filled_kernel(StringsView column, std::uint8_t* mask) {
     for_rows(column.rows, [&](std::int32_t row) {
-        mask[row] = column.offsets[row + 1] > column.offsets[row] && is_valid(column, row) ? 1 : 0;
+        mask[row] = plain_text<Offset>(column, row).size > 0 && is_valid(column, row) ? 1 : 0;
     });
 }
 
@@ -173,23 +176,30 @@ struct Join : SizedRows<2, true, false> {
 }  // namespace
 
 DeviceMask equals(Device& device, const StringsView& column, std::string_view text) {
+    const Range range(device, "equals");
     DeviceMask mask = make_mask(device, column.rows);
-    launch_for_rows(device, column.rows, &equals_kernel, column, Scalar(text), mask.bytes.data());
+    const auto kernel = column.large_offsets != nullptr ? &equals_kernel<std::int64_t> : &equals_kernel<std::int32_t>;
+    launch_for_rows(device, column.rows, kernel, column, Scalar(text), mask.bytes.data());
     return mask;
 }
 
 DeviceMask is_filled(Device& device, const StringsView& column) {
+    const Range range(device, "is_filled");
     DeviceMask mask = make_mask(device, column.rows);
-    launch_for_rows(device, column.rows, &is_filled_kernel, column, mask.bytes.data());
+    const auto kernel =
+        column.large_offsets != nullptr ? &is_filled_kernel<std::int64_t> : &is_filled_kernel<std::int32_t>;
+    launch_for_rows(device, column.rows, kernel, column, mask.bytes.data());
     return mask;
 }
 
 void keep_where(Device& device, DeviceMask& mask, const DeviceMask& other) {
+    const Range range(device, "keep_where");
     launch_for_rows(device, mask.rows, &keep_where_kernel, mask.rows, mask.bytes.data(),
                     static_cast<const std::uint8_t*>(other.bytes.data()));
 }
 
 DeviceStrings choose(Device& device, const DeviceMask& mask, const StringsView& column, std::string_view otherwise) {
+    const Range range(device, "choose");
     Choose functor;
     functor.mask = mask.bytes.data();
     functor.otherwise = Scalar(otherwise);
@@ -197,18 +207,21 @@ DeviceStrings choose(Device& device, const DeviceMask& mask, const StringsView& 
 }
 
 DeviceStrings before_first(Device& device, const StringsView& column, char separator) {
+    const Range range(device, "before_first");
     BeforeFirst functor;
     functor.separator = static_cast<std::uint8_t>(separator);
     return make_in_one_pass(device, {column}, column.rows, functor);
 }
 
 DeviceStrings after_first(Device& device, const StringsView& column, char separator) {
+    const Range range(device, "after_first");
     AfterFirst functor;
     functor.separator = static_cast<std::uint8_t>(separator);
     return make_in_one_pass(device, {column}, column.rows, functor);
 }
 
 DeviceStrings slice(Device& device, const StringsView& column, std::uint32_t begin, std::uint32_t end) {
+    const Range range(device, "slice");
     Slice functor;
     functor.begin = begin;
     functor.end = end;
@@ -217,6 +230,7 @@ DeviceStrings slice(Device& device, const StringsView& column, std::uint32_t beg
 
 DeviceStrings concatenate(Device& device, const StringsView& first, std::string_view between,
                           const StringsView& second) {
+    const Range range(device, "concatenate");
     Join functor;
     functor.between = Scalar(between);
     return make_in_one_pass(device, {first, second}, first.rows, functor);

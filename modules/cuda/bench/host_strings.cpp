@@ -1,6 +1,7 @@
 #include "cuda/bench/host_strings.h"
 
 #include <cstddef>
+#include <limits>
 
 #include "cuda/device.h"
 #include "cuda/error.h"
@@ -29,18 +30,21 @@ std::vector<T> copy_to_host(Device& device, const T* from, std::size_t count) {
 
 }  // namespace
 
-DeviceStrings to_device(Device& device, const std::vector<std::int32_t>& offsets, const std::string& bytes) {
+template <class Offset>
+DeviceStrings to_device(Device& device, const std::vector<Offset>& offsets, const std::string& bytes) {
     DeviceStrings column;
     column.rows = static_cast<std::int32_t>(offsets.size() - 1);
     column.size = offsets.back();
-    column.offsets = copy_to_device(device, offsets.data(), offsets.size() * sizeof(std::int32_t));
+    column.is_large = sizeof(Offset) > sizeof(std::int32_t);
+    column.offsets = copy_to_device(device, offsets.data(), offsets.size() * sizeof(Offset));
     column.bytes = copy_to_device(device, bytes.data(), bytes.size());
     return column;
 }
 
+template <class Offset>
 DeviceStrings to_device(Device& device, const std::vector<HostValue>& values) {
     if (values.size() > static_cast<std::size_t>(kMaxRows)) throw ColumnTooLarge("a column of too many rows");
-    std::vector<std::int32_t> offsets{0};
+    std::vector<Offset> offsets{0};
     std::vector<std::uint32_t> validity((values.size() + 31) / 32);
     std::string bytes;
     bool has_nulls = false;
@@ -50,8 +54,10 @@ DeviceStrings to_device(Device& device, const std::vector<HostValue>& values) {
             validity[i / 32] |= 1U << i % 32;
         }
         has_nulls = has_nulls || !values[i];
-        if (bytes.size() > kMaxColumnSize) throw ColumnTooLarge("a column of more than 2^31 - 1 bytes");
-        offsets.push_back(static_cast<std::int32_t>(bytes.size()));
+        if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<Offset>::max())) {
+            throw ColumnTooLarge("a column of more than 2^31 - 1 bytes");
+        }
+        offsets.push_back(static_cast<Offset>(bytes.size()));
     }
     DeviceStrings column = to_device(device, offsets, bytes);
     if (has_nulls) {
@@ -60,9 +66,20 @@ DeviceStrings to_device(Device& device, const std::vector<HostValue>& values) {
     return column;
 }
 
+template DeviceStrings to_device<std::int32_t>(Device&, const std::vector<HostValue>&);
+template DeviceStrings to_device<std::int64_t>(Device&, const std::vector<HostValue>&);
+template DeviceStrings to_device(Device&, const std::vector<std::int32_t>&, const std::string&);
+template DeviceStrings to_device(Device&, const std::vector<std::int64_t>&, const std::string&);
+
 std::vector<HostValue> to_host(Device& device, const StringsView& column) {
     const auto rows = static_cast<std::size_t>(column.rows);
-    const auto offsets = copy_to_host(device, column.offsets, rows + 1);
+    std::vector<std::int64_t> offsets;
+    if (column.large_offsets != nullptr) {
+        offsets = copy_to_host(device, column.large_offsets, rows + 1);
+    } else {
+        const auto small = copy_to_host(device, column.offsets, rows + 1);
+        offsets.assign(small.begin(), small.end());
+    }
     const auto bytes = copy_to_host(device, column.bytes, static_cast<std::size_t>(column.size));
     const auto begin = static_cast<std::size_t>(column.validity_begin);
     const auto validity =

@@ -11,6 +11,7 @@
 
 #include "cuda/bench/host_strings.h"
 #include "cuda/device.h"
+#include "cuda/offsets.h"
 
 namespace cleave::cuda {
 
@@ -34,9 +35,17 @@ constexpr std::array<Person, 20> kPeople{
 
 // A column in host memory.
 struct HostColumn {
-    std::vector<std::int32_t> offsets{0};
+    std::vector<std::int64_t> offsets{0};
     std::string bytes;
 };
+
+// The column is large only if it must be.
+inline DeviceStrings to_device(Device& device, const HostColumn& column) {
+    DeviceStrings made = to_device(device, column.offsets, column.bytes);
+    if (column.bytes.size() <= kMaxColumnSize) set_large(device, made, false);
+    device.wait();
+    return made;
+}
 
 inline HostColumn repeat(const char* Person::*member, std::int64_t rows) {
     HostColumn column;
@@ -44,20 +53,23 @@ inline HostColumn repeat(const char* Person::*member, std::int64_t rows) {
     column.bytes.reserve(static_cast<std::size_t>(rows) * 12);
     for (std::int64_t i = 0; i < rows; ++i) {
         column.bytes += kPeople[static_cast<std::size_t>(i) % kPeople.size()].*member;
-        column.offsets.push_back(static_cast<std::int32_t>(column.bytes.size()));
+        column.offsets.push_back(static_cast<std::int64_t>(column.bytes.size()));
     }
     return column;
 }
 
-inline bool is_right(Device& device, const DeviceStrings& made, const HostColumn& expected) {
-    if (made.offsets.size() < expected.offsets.size() * 4 ||
-        static_cast<std::size_t>(made.size) != expected.bytes.size()) {
+// `made` may become large.
+inline bool is_right(Device& device, DeviceStrings& made, const HostColumn& expected) {
+    if (static_cast<std::size_t>(made.rows) + 1 != expected.offsets.size() ||
+        static_cast<std::size_t>(made.size) != expected.bytes.size() ||
+        made.is_large != (expected.bytes.size() > device.small_limit())) {
         return false;
     }
-    std::vector<std::int32_t> offsets(expected.offsets.size());
+    set_large(device, made, true);
+    std::vector<std::int64_t> offsets(expected.offsets.size());
     std::string bytes(expected.bytes.size(), '\0');
-    check(cudaMemcpyAsync(offsets.data(), made.offsets.data(), offsets.size() * 4, cudaMemcpyDeviceToHost,
-                          device.stream()),
+    check(cudaMemcpyAsync(offsets.data(), made.offsets.data(), offsets.size() * sizeof(std::int64_t),
+                          cudaMemcpyDeviceToHost, device.stream()),
           "cudaMemcpyAsync");
     check(cudaMemcpyAsync(bytes.data(), made.bytes.data(), bytes.size(), cudaMemcpyDeviceToHost, device.stream()),
           "cudaMemcpyAsync");

@@ -1,8 +1,10 @@
 // Runs all variants of the published example with all memory managers.
 //
-//   redact_bench [ROWS...]       times all variants, with 600000 and 64000000 rows by default
+//   redact_bench [ROWS...]       times all variants, with 600000 and 64000000 rows by default. Names are large from 190
+//                                million rows on, visibilities from 335 million, results from 380 million
 //   redact_bench --csv ROWS      writes the input as CSV to standard output, for other programs
 //   redact_bench --once FORM ROWS  makes the result once, with cuda-pool, for a profiler
+//   redact_bench --timeline FORM ROWS  prints its ranges and kernels, see timeline.h, with cuda-pool
 //
 // Prints one line for each variant, manager and number of rows. GB/s is the total size of the bytes and offsets of
 // input and output divided by the median time. If a result differs from the table in people.h, its line ends with WRONG
@@ -17,6 +19,7 @@
 
 #include "cuda/bench/people.h"
 #include "cuda/bench/redact.h"
+#include "cuda/bench/timeline.h"
 #include "cuda/bench/timing.h"
 #include "cuda/device.h"
 #include "cuda/managers.h"
@@ -61,14 +64,24 @@ void time_copy(Device& device) {
     std::printf("copy on the device: %.0f GB/s read and written\n", 2 * kSize / timing.median_us / 1e3);
 }
 
-void make_once(const char* name, std::int64_t rows) {
+void make_once(const char* name, std::int64_t rows, bool has_timeline) {
     const HostColumn names = repeat(&Person::name, rows);
     const HostColumn visibilities = repeat(&Person::visibility, rows);
     Device device(open_manager(kManagers.back()));
-    const DeviceStrings name_column = to_device(device, names.offsets, names.bytes);
-    const DeviceStrings visibility_column = to_device(device, visibilities.offsets, visibilities.bytes);
+    const DeviceStrings name_column = to_device(device, names);
+    const DeviceStrings visibility_column = to_device(device, visibilities);
     for (const Form& form : kForms) {
-        if (std::strcmp(form.name, name) == 0) form.make(device, name_column.view(), visibility_column.view());
+        if (std::strcmp(form.name, name) != 0) continue;
+        const auto make = [&] { return form.make(device, name_column.view(), visibility_column.view()); };
+        if (has_timeline) {
+            for (int warming = 0; warming < 3; ++warming) make();
+            device.wait();
+            Timeline timeline(device);
+            make();
+            timeline.print();
+        } else {
+            make();
+        }
     }
     device.wait();
 }
@@ -78,10 +91,13 @@ bool time_forms(std::int64_t rows) {
     const HostColumn visibilities = repeat(&Person::visibility, rows);
     const HostColumn expected = repeat(&Person::redacted, rows);
     Device owner(open_manager("cuda"));
-    const DeviceStrings name_column = to_device(owner, names.offsets, names.bytes);
-    const DeviceStrings visibility_column = to_device(owner, visibilities.offsets, visibilities.bytes);
-    const double bytes = static_cast<double>(names.bytes.size() + visibilities.bytes.size() + expected.bytes.size()) +
-                         12.0 * static_cast<double>(rows + 1);
+    const DeviceStrings name_column = to_device(owner, names);
+    const DeviceStrings visibility_column = to_device(owner, visibilities);
+    double bytes = 0;
+    for (const HostColumn* column : {&names, &visibilities, &expected}) {
+        const double each_offset = column->bytes.size() > kMaxColumnSize ? 8 : 4;
+        bytes += static_cast<double>(column->bytes.size()) + each_offset * static_cast<double>(rows + 1);
+    }
     bool are_all_right = true;
     for (const char* manager : kManagers) {
         Device device(open_manager(manager));
@@ -90,7 +106,8 @@ bool time_forms(std::int64_t rows) {
             const auto make = [&] { return form.make(device, name_column.view(), visibility_column.view()); };
             const Timing timing = time_runs(device, make);
             soil(device, name_column.view());
-            const bool right = is_right(device, make(), expected);
+            DeviceStrings made = make();
+            const bool right = is_right(device, made, expected);
             are_all_right = are_all_right && right;
             std::printf("redact %-14s %-20s rows %8lld best_us %10.1f median_us %10.1f in+out_MB %7.1f GB/s %7.1f %s\n",
                         form.name, manager, static_cast<long long>(rows), timing.best_us, timing.median_us, bytes / 1e6,
@@ -112,8 +129,9 @@ int run(int count, char** words) {
         return 1;
     }
     reserve_heap(kHeap);
-    if (count == 4 && std::strcmp(words[1], "--once") == 0) {
-        make_once(words[2], std::atoll(words[3]));
+    const bool has_timeline = count == 4 && std::strcmp(words[1], "--timeline") == 0;
+    if (has_timeline || (count == 4 && std::strcmp(words[1], "--once") == 0)) {
+        make_once(words[2], std::atoll(words[3]), has_timeline);
         return 0;
     }
     std::vector<std::int64_t> sizes;

@@ -7,15 +7,17 @@
 #include <string_view>
 
 #include "cleave/error.h"
+#include "cuda/rows_job.h"
 #include "cuda/strings.h"
 #include "cuda/text.h"
 
 namespace cleave::cuda {
 
-// A value, read in place.
+// A value of at most 2^31 - 1 bytes, read in place. With 32-bit offsets, the column must not be large.
+template <class Offset>
 __device__ __forceinline__ PlainText plain_text(const StringsView& column, std::int32_t row) {
-    const std::int32_t begin = column.offsets[row];
-    return {column.bytes + begin, static_cast<std::uint32_t>(column.offsets[row + 1] - begin)};
+    const auto begin = offset_at<Offset>(column, row);
+    return {column.bytes + begin, static_cast<std::uint32_t>(offset_at<Offset>(column, row + 1) - begin)};
 }
 
 struct Scalar {

@@ -39,7 +39,7 @@ void* put(const void* bytes, std::size_t size) {
 // A column from another program: "", "ab", null, "c d", "é", with two values before it if there is an offset.
 class Producer {
 public:
-    explicit Producer(std::int64_t offset = 0, std::size_t bitmap_lead = 0) {
+    explicit Producer(std::int64_t offset = 0, std::size_t bitmap_lead = 0, bool is_large = false) {
         const std::string bytes = "xyzabc dé";
         const std::array<std::int32_t, 8> all{0, 1, 3, 3, 5, 5, 8, 10};
         const std::size_t skipped = offset == 0 ? 2 : 0;
@@ -47,13 +47,18 @@ public:
         std::array<std::uint8_t, 16> bitmap{};
         bitmap[bitmap_lead] = static_cast<std::uint8_t>(0b11011U << offset);
         bytes_ = put(bytes.data(), bytes.size());
-        offsets_ = put(all.data() + skipped, (all.size() - skipped) * sizeof(std::int32_t));
+        if (is_large) {
+            const std::vector<std::int64_t> large(all.begin(), all.end());
+            offsets_ = put(large.data() + skipped, (all.size() - skipped) * sizeof(std::int64_t));
+        } else {
+            offsets_ = put(all.data() + skipped, (all.size() - skipped) * sizeof(std::int32_t));
+        }
         bitmap_ = put(bitmap.data(), bitmap.size());
         check(cudaEventCreate(&event_), "cudaEventCreate");
         check(cudaEventRecord(event_, nullptr), "cudaEventRecord");
         buffers_ = {static_cast<std::uint8_t*>(bitmap_) + bitmap_lead, offsets_, bytes_};
 
-        schema.format = "u";
+        schema.format = is_large ? "U" : "u";
         schema.release = [](ArrowSchema* gone) { gone->release = nullptr; };
         array.array.length = 5;
         array.array.null_count = -1;
@@ -179,7 +184,7 @@ TEST_F(ArrowDevice, TakesOffsetsBitmapsAndCountsOfNulls) {
     for (const std::int64_t offset : {0, 2}) {
         for (std::size_t lead = 0; lead < 5; ++lead) {
             for (const std::int64_t null_count : {-1, 1}) {
-                Producer producer(offset, lead);
+                Producer producer(offset, lead, (lead % 2 == 1) == (null_count == 1));
                 producer.array.array.null_count = null_count;
                 const std::size_t waits = stream_waits();
                 {
@@ -196,11 +201,16 @@ TEST_F(ArrowDevice, TakesOffsetsBitmapsAndCountsOfNulls) {
 }
 
 TEST_F(ArrowDevice, AColumnWithAnOffsetGoesThroughAKernel) {
-    Producer producer(2, 1);
-    const ImportedStrings names = import_strings(*device_, producer.schema, producer.array);
-    const DeviceStrings visibilities = to_device(*device_, Values{"public", "private", "public", "public", "public"});
-    const DeviceStrings made = redact_in_two_passes(*device_, names.view(), visibilities.view());
-    EXPECT_EQ(to_host(*device_, made.view()), (Values{"X X", "X X", kNull, "d c", "X X"}));
+    for (const bool is_large : {false, true}) {
+        Producer producer(2, 1, is_large);
+        const ImportedStrings names = import_strings(*device_, producer.schema, producer.array);
+        EXPECT_EQ(names.view().large_offsets != nullptr, is_large);
+        const Values shown{"public", "private", "public", "public", "public"};
+        const DeviceStrings visibilities = to_device(*device_, shown);
+        const DeviceStrings made = redact_in_two_passes(*device_, names.view(), visibilities.view());
+        EXPECT_EQ(to_host(*device_, made.view()), (Values{"X X", "X X", kNull, "d c", "X X"}));
+        EXPECT_FALSE(made.is_large);  // it fits
+    }
 }
 
 TEST_F(ArrowDevice, NoBitmapAndNoEventAreFine) {
@@ -259,9 +269,14 @@ TEST_F(ArrowDevice, Refuses) {
     const std::vector<Fault> faults{
         {"schema was released", [](Producer& p) { p.schema.release = nullptr; }},
         {"no format", [](Producer& p) { p.schema.format = nullptr; }},
-        {"'U', not z or u", [](Producer& p) { p.schema.format = "U"; }},
-        {"'vu', not z or u", [](Producer& p) { p.schema.format = "vu"; }},
-        {"'i', not z or u", [](Producer& p) { p.schema.format = "i"; }},
+        {"'', not z, u, Z or U", [](Producer& p) { p.schema.format = ""; }},
+        {"'vu', not z, u, Z or U", [](Producer& p) { p.schema.format = "vu"; }},
+        {"'i', not z, u, Z or U", [](Producer& p) { p.schema.format = "i"; }},
+        {"multiple of 8",
+         [](Producer& p) {
+             p.schema.format = "U";
+             p.set_buffer(1, static_cast<const std::uint8_t*>(p.buffer(1)) + 4);
+         }},
         {"schema of a column of values has children", [](Producer& p) { p.schema.n_children = 1; }},
         {"dictionary", [](Producer& p) { p.schema.dictionary = &other_schema; }},
         {"dictionary", [](Producer& p) { p.array.array.dictionary = &other_array; }},
@@ -317,6 +332,19 @@ TEST_F(ArrowDevice, RefusesOffsetsThatDoNotAscend) {
         EXPECT_EQ(producer.released, 0);
         cudaFree(offsets);
     }
+}
+
+TEST_F(ArrowDevice, RefusesTooManyBytes) {
+    const std::array<std::int64_t, 2> ends{0, (std::int64_t{1} << 44) + 1};
+    void* const offsets = put(ends.data(), sizeof ends);
+    Producer producer(0, 0, true);
+    producer.schema.format = "Z";
+    producer.set_buffer(1, offsets);
+    producer.array.array.length = 1;
+    producer.array.array.null_count = 0;
+    EXPECT_THROW(import_strings(*device_, producer.schema, producer.array), ColumnTooLarge);
+    EXPECT_EQ(producer.released, 0);
+    cudaFree(offsets);
 }
 
 // Whichever CUDA call fails, nothing leaks, and the caller keeps an array that was not taken. Releasing works even
@@ -389,7 +417,7 @@ TEST_F(GpuColumns, InAndOut) {
 
     const std::uint8_t validity = 0b01011;
     cleave_gpu_column* const made = column({0, 1, 1, 1, 4, 4}, "abcd", &validity);
-    EXPECT_EQ(cleave_gpu_column_export(gpu_, made, "U", &schema, &array), EINVAL);
+    EXPECT_EQ(cleave_gpu_column_export(gpu_, made, "Uz", &schema, &array), EINVAL);
     ASSERT_EQ(cleave_gpu_column_export(gpu_, made, "u", &schema, &array), 0) << cleave_gpu_error(gpu_);
     EXPECT_STREQ(cleave_gpu_error(gpu_), "");
     EXPECT_EQ(cleave_gpu_column_export(gpu_, made, "u", &schema, &array), EINVAL);
@@ -403,6 +431,32 @@ TEST_F(GpuColumns, InAndOut) {
         EXPECT_EQ(to_host(device, taken.view()), (Values{"a", "", kNull, "bcd", kNull}));
     }
     schema.release(&schema);
+}
+
+TEST_F(GpuColumns, OffsetsHaveTheWidthThatIsAskedFor) {
+    const Values values{"a", "", "bcd"};
+    const std::vector<std::int64_t> offsets{0, 1, 1, 4};
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>("abcd");
+    for (const bool is_large : {false, true}) {
+        for (const char* const format : {"z", "u", "Z", "U"}) {
+            cleave_gpu_column* made = nullptr;
+            if (is_large) {
+                ASSERT_EQ(cleave_gpu_large_column_from_host(gpu_, offsets.data(), bytes, nullptr, 3, &made), 0);
+            } else {
+                made = column({0, 1, 1, 4}, "abcd");
+            }
+            ArrowSchema schema;
+            ArrowDeviceArray array;
+            ASSERT_EQ(cleave_gpu_column_export(gpu_, made, format, &schema, &array), 0) << cleave_gpu_error(gpu_);
+            cleave_gpu_column_free(made);
+            EXPECT_STREQ(schema.format, format);
+            Device device(open_manager("cuda"));
+            const ImportedStrings taken = import_strings(device, schema, array);
+            EXPECT_EQ(taken.view().large_offsets != nullptr, *format < 'a');
+            EXPECT_EQ(to_host(device, taken.view()), values);
+            schema.release(&schema);
+        }
+    }
 }
 
 TEST_F(GpuColumns, SayWhatIsWrong) {
