@@ -195,6 +195,13 @@ On 4 GiB, `hmac` of 4 columns took %.2f s with device memory for 1/8 of the inpu
         where["date"])
 
 
+def times(cells, of, form, count):
+    """Milliseconds with either allocator, and GB/s with a pool."""
+    found = {c["allocator"]: c for c in cells if (c["of"], c["form"], c["rows"]) == (of, form, count)}
+    return [*("%.2f" % (found[allocator]["median_us"] / 1e3) for allocator in ("cuda", "pool")),
+            "%.0f" % (found["pool"]["MB"] / found["pool"]["median_us"] * 1e3)]
+
+
 def strings():
     """The published example of string columns: what each form launches and moves, and how long it takes."""
     measured = json.loads((BENCH / "gpu/strings.json").read_text(encoding="utf-8"))
@@ -214,8 +221,26 @@ def strings():
                      *(median(cell["of"], cell["form"], allocator, cell["rows"]) for allocator in ("cuda", "pool")),
                      str(len(cell["kernels"])), "%.2f" % read, "%.2f" % written, "%.2f" % ((read + written) / size),
                      ", ".join("`%s` %.2f" % (k["name"], k["ns"] / 1e6) for k in longest)])
+    tables = [report.markdown_table(rows)]
+    if "timeline" in measured:
+        tables.append("By kernel and copy in one run of {:,} rows, from events:".format(measured["timeline"][0]["rows"]))
+        tables.append(report.markdown_table([["form", "µs"]] + [
+            [cell["form"], ", ".join("`%s` %.1f" % (span["name"], span["end_us"] - span["begin_us"]) for span in cell["spans"]
+                                     if span["kind"] == "kernel" or span["name"] == "copy")]
+            for cell in measured["timeline"]]))
+    if "large" in measured:
+        tables.append("Columns with 64-bit offsets: at 261 million rows the names, 3.0 GB; at 400 million all of them.")
+        tables.append(report.markdown_table([["form", "rows", "ms: cuda", "pool", "GB/s, pool"]] + [
+            [form, "{:,}".format(count), *times(measured["large"], "cleave", form, count)]
+            for form, count in dict.fromkeys((c["form"], c["rows"]) for c in measured["large"])]))
+    if measured.get("jit"):
+        tables.append("The first part of the domain of an e-mail address, libcudf's `extract_email_jit`, which it compiles at "
+                      "run time; its first run takes %.2f s." % (max(c.get("first_us", 0) for c in measured["jit"]) / 1e6))
+        tables.append(report.markdown_table([["form", "of", "rows", "ms: cuda", "pool", "GB/s, pool"]] + [
+            [form, of, "{:,}".format(count), *times(measured["jit"], of, form, count)]
+            for form, of, count in dict.fromkeys((c["form"], c["of"], c["rows"]) for c in measured["jit"])]))
     return "%s\n\n%s, %s; [strings.json](strings.json), `bench/gpu/strings.py`; a copy on the device moves %.0f GB/s." % (
-        report.markdown_table(rows), measured["machine"]["gpu"], measured["machine"]["date"], measured["copy"])
+        "\n\n".join(tables), measured["machine"]["gpu"], measured["machine"]["date"], measured["copy"])
 
 
 def results():

@@ -83,6 +83,7 @@ public:
     using Measured = typename Functor::Measured;
     using Job = RowsJob<Functor, Offset>;
     using Place = std::make_unsigned_t<Offset>;
+    static constexpr bool kMayBeLarge = sizeof(Offset) > sizeof(std::int32_t);
     using InShared = std::conditional_t<kColumns == 0, PlainText, SharedText>;  // without columns, either would do
 
     __device__ __forceinline__ explicit TileWork(const Job& job)
@@ -105,7 +106,7 @@ public:
         begin_stage(now, 0);
         for (int stage = 0; chunk < chunks; chunk += step, stage ^= 1) {
             begin_stage(next, stage ^ 1);
-            Bounds later[kStrips];
+            ChunkBounds later;
             load_bounds(later, row_of(chunk + 2 * step));
             wait_for_copies<1>();
             __syncwarp();
@@ -116,7 +117,7 @@ public:
             }
             __syncwarp();
             now = next;
-            copy_bounds(next.bounds, later);
+            next.bounds = later;
         }
         wait_for_copies<0>();
     }
@@ -134,12 +135,19 @@ private:
     // Where the values of a lane's row are in each column and, with kWrite, in the result.
     static constexpr int kArrays = kColumns + (kPass == Pass::kWrite ? 1 : 0);
     struct Bounds {
-        Offset begin[kArrays > 0 ? kArrays : 1];
-        Offset end[kArrays > 0 ? kArrays : 1];
+        std::uint32_t begin[kArrays > 0 ? kArrays : 1];
+        std::uint32_t end[kArrays > 0 ? kArrays : 1];
+    };
+
+    // Bounds are kept modulo 2^32, because registers are scarce. With 64-bit offsets, the first lane has the upper
+    // halves of where the chunk begins, and the last lane of where it ends.
+    struct ChunkBounds {
+        Bounds strip[kStrips];
+        std::uint32_t upper[kMayBeLarge && kArrays > 0 ? kArrays : 1];
     };
 
     struct Chunk {
-        Bounds bounds[kStrips];
+        ChunkBounds bounds;
         std::uint32_t
             skew[kColumns > 0 ? kColumns : 1];  // added to the start of a value, gives its position in the stage
         std::uint32_t is_staged;                // 1 or 0
@@ -164,7 +172,6 @@ private:
 
     static constexpr std::uint32_t kLongRow = 1U << 27;  // 32 rows of this size exceed 2^32 - 1
     static constexpr std::uint64_t kTooLarge = UINT64_MAX;
-    static constexpr bool kMayBeLarge = sizeof(Offset) > sizeof(std::int32_t);
     static constexpr std::int32_t kUnknown = -1;  // in place of a tile number
     // Whether the next tile begins while one is measured. With one chunk per warp, this would mean looking two tiles
     // ahead.
@@ -289,37 +296,51 @@ private:
         return tile < job_.tiles ? tile * Shape::kRows + warp_ * Shape::kWarpRows : job_.rows;
     }
 
+    // The row, or the last one.
+    __device__ __forceinline__ std::int32_t known_row(std::int32_t row) const {
+        return row < job_.rows ? row : job_.rows - 1;
+    }
+
     // Loads the bounds of the chunk that begins with row `first`. Lanes past the last row use the last row.
-    __device__ __forceinline__ void load_bounds(Bounds (&bounds)[kStrips], std::int32_t first) const {
+    __device__ __forceinline__ void load_bounds(ChunkBounds& bounds, std::int32_t first) const {
 #pragma unroll
         for (int strip = 0; strip < kStrips; ++strip) {
             const std::int32_t wanted = first + kLanes * strip + lane_;
-            const std::int32_t row = wanted < job_.rows ? wanted : job_.rows - 1;
+            const std::int32_t row = known_row(wanted);
 #pragma unroll
             for (int c = 0; c < kArrays; ++c) {
-                bounds[strip].begin[c] = c < kColumns ? offset_at<Offset>(job_.columns[c], row) : offset_of(row);
-                bounds[strip].end[c] = c < kColumns ? offset_at<Offset>(job_.columns[c], row + 1) : offset_of(row + 1);
+                const Offset begin = c < kColumns ? offset_at<Offset>(job_.columns[c], row) : offset_of(row);
+                const Offset end = c < kColumns ? offset_at<Offset>(job_.columns[c], row + 1) : offset_of(row + 1);
+                bounds.strip[strip].begin[c] = static_cast<std::uint32_t>(begin);
+                bounds.strip[strip].end[c] = static_cast<std::uint32_t>(end);
+                if constexpr (kMayBeLarge) {
+                    if (strip == 0) bounds.upper[c] = static_cast<std::uint32_t>(begin >> 32);
+                    if (strip + 1 == kStrips && lane_ + 1 == kLanes)
+                        bounds.upper[c] = static_cast<std::uint32_t>(end >> 32);
+                }
             }
         }
     }
 
-    // Where the bytes of the chunk begin and end in a column.
-    __device__ __forceinline__ static Offset begin_of(const Bounds (&bounds)[kStrips], int c) {
-        return __shfl_sync(~0U, bounds[0].begin[c], 0);
+    // The lane's offset with its upper half, in all lanes.
+    __device__ __forceinline__ static Offset whole(std::uint32_t low, const ChunkBounds& bounds, int c, int lane) {
+        auto offset = static_cast<Place>(__shfl_sync(~0U, low, lane));
+        if constexpr (kMayBeLarge) offset |= Place{__shfl_sync(~0U, bounds.upper[c], lane)} << 32;
+        return static_cast<Offset>(offset);
     }
-    __device__ __forceinline__ static Offset end_of(const Bounds (&bounds)[kStrips], int c) {
-        return __shfl_sync(~0U, bounds[kStrips - 1].end[c], kLanes - 1);
+
+    // Where the bytes of the chunk begin and end in a column.
+    __device__ __forceinline__ static Offset begin_of(const ChunkBounds& bounds, int c) {
+        return whole(bounds.strip[0].begin[c], bounds, c, 0);
+    }
+    __device__ __forceinline__ static Offset end_of(const ChunkBounds& bounds, int c) {
+        return whole(bounds.strip[kStrips - 1].end[c], bounds, c, kLanes - 1);
     }
 
     // Moves the bounds of the next strip to the front. Strips are processed in a loop to keep the code small.
-    __device__ __forceinline__ static void go_on(Bounds (&bounds)[kStrips]) {
+    __device__ __forceinline__ static void go_on(ChunkBounds& bounds) {
 #pragma unroll
-        for (int strip = 0; strip + 1 < kStrips; ++strip) bounds[strip] = bounds[strip + 1];
-    }
-
-    __device__ __forceinline__ static void copy_bounds(Bounds (&to)[kStrips], const Bounds (&from)[kStrips]) {
-#pragma unroll
-        for (int strip = 0; strip < kStrips; ++strip) to[strip] = from[strip];
+        for (int strip = 0; strip + 1 < kStrips; ++strip) bounds.strip[strip] = bounds.strip[strip + 1];
     }
 
     // Starts one group of copies, which may be empty.
@@ -361,15 +382,16 @@ private:
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) {
             const StringsView& column = job_.columns[c];
-            const auto begin = static_cast<Place>(chunk.bounds[0].begin[c]);
-            const auto size = static_cast<std::uint32_t>(static_cast<Place>(chunk.bounds[0].end[c]) - begin);
+            const std::uint32_t begin = chunk.bounds.strip[0].begin[c];
+            const std::uint32_t size = chunk.bounds.strip[0].end[c] - begin;
             if constexpr (std::is_same_v<Text, SharedText>) {
                 row.column[c].words =
                     reinterpret_cast<const std::uint32_t*>(stage_at(stage_number) + job_.layout.text_at[c]);
-                row.column[c].at = static_cast<std::uint32_t>(begin) + chunk.skew[c];
+                row.column[c].at = begin + chunk.skew[c];
                 row.column[c].size = size;
             } else {
-                row.column[c] = {column.bytes + begin, size};
+                row.column[c] = {column.bytes + (kMayBeLarge ? offset_at<Offset>(column, known_row(row_index)) : begin),
+                                 size};
             }
         }
         if (job_.has_nulls && row_index < job_.rows) {
@@ -418,7 +440,7 @@ private:
 #pragma unroll 1
         for (int chunk = 0; chunk < Shape::kChunks; ++chunk, chunks.stage ^= 1) {
             begin_stage(chunks.next, chunks.stage ^ 1);
-            Bounds later[kStrips] = {};
+            ChunkBounds later{};
             load_bounds(later, row_of(chunk + 2));
             wait_for_copies<1>();
             __syncwarp();
@@ -434,7 +456,7 @@ private:
             }
             __syncwarp();
             chunks.now = chunks.next;
-            copy_bounds(chunks.next.bounds, later);
+            chunks.next.bounds = later;
         }
         chunks.are_begun = next_tile != kUnknown;
         if (lane_ == 0) header_.sums[slot][warp_] = sum;
@@ -460,7 +482,7 @@ private:
         const bool is_long = __any_sync(~0U, measured.size >= kLongRow) != 0;
         sum += is_long ? warp_sum(measured.size) : total;
         if constexpr (kMayBeLarge && std::is_same_v<Text, PlainText>) {
-            if (__any_sync(~0U, has_long_value(now.bounds[0])) != 0) sum += kSumTooLarge;
+            if (__any_sync(~0U, has_long_value(row.index)) != 0) sum += kSumTooLarge;
         }
         if constexpr (kPass == Pass::kOnePass) {
             const std::int32_t strip = local / kLanes;
@@ -471,12 +493,15 @@ private:
         }
     }
 
-    // Whether a value of the lane's row is too long. Its size in the row is wrong, so the column must fail as a whole.
-    __device__ __forceinline__ static bool has_long_value(const Bounds& bounds) {
+    // Whether a value of the row is too long. Its size in the row is wrong, so the column must fail as a whole.
+    __device__ __forceinline__ bool has_long_value(std::int32_t row_index) const {
+        const std::int32_t row = known_row(row_index);
         bool result = false;
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) {
-            result = result || static_cast<Place>(bounds.end[c] - bounds.begin[c]) > kMaxColumnSize;
+            const StringsView& column = job_.columns[c];
+            const Offset size = offset_at<Offset>(column, row + 1) - offset_at<Offset>(column, row);
+            result = result || static_cast<Place>(size) > kMaxColumnSize;
         }
         return result;
     }
@@ -556,8 +581,8 @@ private:
 #pragma unroll 1
         for (int strip = 0; strip < kStrips; ++strip) {
             const auto row = row_at<Text>(first + kLanes * strip + lane_, chunk, stage_number);
-            const Offset row_begin = chunk.bounds[0].begin[kColumns];
-            const auto size = static_cast<std::uint32_t>(chunk.bounds[0].end[kColumns] - row_begin);
+            const std::uint32_t row_begin = chunk.bounds.strip[0].begin[kColumns];
+            const std::uint32_t size = chunk.bounds.strip[0].end[kColumns] - row_begin;
             go_on(chunk.bounds);
             if (size == 0 || row.index >= job_.rows) continue;
             Measured measured{};
@@ -567,10 +592,11 @@ private:
                 measured = job_.functor.measure(row);
             }
             if (is_gathered) {
-                const auto at = lead + static_cast<std::uint32_t>(row_begin - begin);
+                const std::uint32_t at = lead + (row_begin - static_cast<std::uint32_t>(begin));
                 job_.functor.write(row, measured, WordOutput{output(0), at});
             } else {
-                job_.functor.write(row, measured, ByteOutput{job_.bytes + row_begin});
+                job_.functor.write(row, measured,
+                                   ByteOutput{job_.bytes + (kMayBeLarge ? offset_of(row.index) : row_begin)});
             }
         }
         __syncwarp();

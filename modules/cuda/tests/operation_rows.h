@@ -21,6 +21,8 @@ struct NoHasher {
 // For two passes: bound() of an operation applies to one value, so for a column it is an estimate.
 template <class Operation>
 struct OperationRows : SizedRows<1, true, true> {
+    static constexpr bool kStaysSmall = true;
+
     Operation operation;
 
     template <class Text>
