@@ -7,9 +7,9 @@
 // size. If there is not enough memory for that, it falls back to two passes.
 //
 // A result of more than Device::small_limit() bytes becomes large. Its size is only known once a kernel has run, so
-// this is guessed: large if one of the columns is, and if the usual share of the upper bound exceeds the limit. After a
-// wrong guess the kernel runs once more. A functor with `kStaysSmall` has no kernels for large columns, and fails
-// instead.
+// this is guessed: large if one of the columns is, and if the usual share of the upper bound exceeds the limit. If the
+// result is smaller, its offsets are converted; if it is larger, the kernel runs once more. A functor with
+// `kStaysSmall` has no kernels for large columns, and fails instead.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,6 +23,7 @@
 
 #include "cuda/device.h"
 #include "cuda/error.h"
+#include "cuda/offsets.h"
 #include "cuda/rows_kernel.h"
 #include "cuda/strings.h"
 
@@ -48,7 +49,11 @@ constexpr unsigned usual_share() {
 }
 template <class Functor>
 constexpr bool stays_small() {
-    return requires { Functor::kStaysSmall; };
+    if constexpr (requires { Functor::kStaysSmall; }) {
+        return Functor::kStaysSmall;
+    } else {
+        return false;
+    }
 }
 template <class Functor>
 using OnePassShape = std::conditional_t<(usual_share<Functor>() <= 60), ShortRowsToShorten, ShortRows>;
@@ -102,7 +107,7 @@ public:
             if (static_cast<std::uint64_t>(column.size) > kMaxLargeSize)
                 throw ColumnTooLarge("a column of too many bytes");
         }
-        set_large(has_large_ && bound_ / 100 * usual_share<Functor>() > device.small_limit());
+        allocate_offsets(has_large_ && bound_ / 100 * usual_share<Functor>() > device.small_limit());
         if (Functor::kMakesNewNulls || (Functor::kMakesNulls && has_nulls())) {
             result_.validity = device.allocate((static_cast<std::size_t>(rows) + 31) / 32 * sizeof(std::uint32_t));
         }
@@ -151,7 +156,7 @@ private:
         return result;
     }
 
-    void set_large(bool is_large) {
+    void allocate_offsets(bool is_large) {
         const std::size_t each = is_large ? sizeof(std::int64_t) : sizeof(std::int32_t);
         result_.offsets = Memory();
         result_.is_large = is_large;
@@ -162,19 +167,19 @@ private:
     // Runs a pass that finds out the size.
     template <class Shape, Pass kPass>
     void measure() {
-        std::uint64_t size = 0;
         while (true) {
             run_any<Shape, kPass>();
-            size = device_.wait_for_report();
+            const std::uint64_t size = device_.wait_for_report();
             if (size > (stays_small<Functor>() ? kMaxColumnSize : kMaxLargeSize)) {
                 throw ColumnTooLarge(size < kSumTooLarge ? "a column would have " + std::to_string(size) + " bytes"
                                                          : "a column has a value of more than 2^31 - 1 bytes");
             }
             const bool is_large = !stays_small<Functor>() && size > device_.small_limit();
-            if (is_large == result_.is_large) break;
-            set_large(is_large);
+            result_.size = static_cast<std::int64_t>(size);
+            if (!is_large) return set_large(device_, result_, false);
+            if (result_.is_large) return;
+            allocate_offsets(true);
         }
-        result_.size = static_cast<std::int64_t>(size);
     }
 
     template <class Shape, Pass kPass>
