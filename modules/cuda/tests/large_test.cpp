@@ -2,6 +2,7 @@
 // device there is a column of 3 GB, too.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
