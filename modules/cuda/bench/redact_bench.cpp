@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include "cuda/bench/people.h"
@@ -41,7 +42,7 @@ constexpr std::array kForms{Form{"composed", &redact_composed, INT32_MAX},
 
 // The pool's regions are large enough for any of the columns; otherwise the times would include cudaMalloc().
 constexpr std::array kManagers{"cuda", "cuda-async", "cuda-pool:4294967296"};
-constexpr std::array kLargeManagers{"cuda", "cuda-async", "cuda-pool:17179869184"};
+constexpr std::array kLargeManagers{"cuda", "cuda-pool:17179869184"};
 constexpr std::int64_t kLargeRows = 180'000'000;
 
 constexpr std::size_t kHeap = std::size_t{1} << 30;
@@ -101,7 +102,8 @@ bool time_forms(std::int64_t rows) {
         bytes += static_cast<double>(column->bytes.size()) + each_offset * static_cast<double>(rows + 1);
     }
     bool are_all_right = true;
-    for (const char* manager : rows < kLargeRows ? kManagers : kLargeManagers) {
+    const auto managers = rows < kLargeRows ? std::span<const char* const>(kManagers) : std::span(kLargeManagers);
+    for (const char* manager : managers) {
         Device device(open_manager(manager));
         for (const Form& form : kForms) {
             if (rows > form.most_rows) continue;
