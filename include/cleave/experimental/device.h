@@ -76,10 +76,10 @@ public:
 
     // Device memory, for use on this stream.
     Memory allocate(std::size_t size, std::uint32_t flags = 0);
-    // Host memory that copy_out() may write to. It is pinned while pages are being processed.
+    // Host memory that copy_out() may write to. It is pinned if the device can pin memory.
     Memory allocate_host(std::size_t size);
-    // At least `size` bytes of host memory, as if from allocate_host(). While pages are being processed, it is
-    // reused for a later page once the last pointer to it is gone.
+    // At least `size` bytes of host memory, as if from allocate_host(). The context uses it again once the last pointer
+    // to it is gone.
     std::shared_ptr<Memory> borrow_host(std::size_t size);
 
     // Do not change or release the source until the stream has been synchronised; the runtime keeps arguments of

@@ -41,6 +41,7 @@ DeviceStream& Core::stream() {
     if (!stream_) {
         stream_ = std::make_unique<DeviceStream>(
             std::make_unique<DeviceStream::State>(*options.device, memory.manager, options.memory_flags));
+        stream_->state().blocks = blocks;
     }
     return *stream_;
 }
@@ -48,6 +49,7 @@ DeviceStream& Core::stream() {
 DeviceStream Core::make_page_stream() const {
     DeviceStream made(std::make_unique<DeviceStream::State>(*options.device, memory.manager, options.memory_flags));
     made.state().blocks = blocks;
+    made.state().is_for_pages = true;
     return made;
 }
 

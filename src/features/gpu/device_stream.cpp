@@ -77,7 +77,7 @@ std::shared_ptr<Memory> DeviceStream::borrow_host(std::size_t size) {
 void DeviceStream::copy_in(void* to_device, const void* from_host, std::size_t size, bool is_pinned) {
     if (size == 0) return;
     const void* source = from_host;
-    if (state_->blocks && !is_pinned) {
+    if (state_->is_for_pages && !is_pinned) {
         state_->pinned.reserve(state_->pinned.size() + 1);
         if (std::shared_ptr<Memory> block = state_->blocks->take(size)) {
             source = std::memcpy(block->data(), from_host, size);

@@ -43,8 +43,9 @@ struct DeviceStream::State {
     void* stream = nullptr;
     std::shared_ptr<BodyFailure> failure = std::make_shared<BodyFailure>();
 
-    // Pages are copied to and from pinned memory. Without it copies still work, but more slowly.
-    std::shared_ptr<PinnedBlocks> blocks;  // null if no pages are copied
+    // Copies to the host go to pinned memory. Without it they still work, but more slowly.
+    std::shared_ptr<PinnedBlocks> blocks;  // may be null
+    bool is_for_pages = false;             // copies to the device also go through pinned memory
     std::vector<std::shared_ptr<Memory>>
         pinned;  // memory read by the copies that were submitted since this was last emptied
 };

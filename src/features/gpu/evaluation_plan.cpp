@@ -115,10 +115,12 @@ std::vector<PlacementNode> Evaluation::placement_nodes() {
     return nodes;
 }
 
-// The time to transfer the value, which may not exist yet. Values that a body creates on the host, or that come back
-// from the device, are assumed to be in ordinary memory. Without a profile the time is 0.
+// The time to transfer the value, which may not exist yet. Values that a body creates on the host are assumed to be in
+// ordinary memory; values that come back from the device are put into pinned memory. Without a profile the time is 0.
 double Evaluation::move_seconds(const Item& item, Side to) const {
-    const bool is_pinned = to == Side::kDevice && item.host && item.node->type->is_pinned(item.host.get());
+    const bool is_pinned = to == Side::kHost
+                               ? (core_.memory.manager->manager().capabilities & CLEAVE_MEMORY_CAN_PINNED) != 0
+                               : item.host && item.node->type->is_pinned(item.host.get());
     return core_.move_seconds(to, is_pinned, item.bytes).value_or(0);
 }
 

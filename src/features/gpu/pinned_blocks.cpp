@@ -12,6 +12,9 @@ namespace {
 // Enough for the input and output of the pages in flight.
 constexpr std::size_t kMostFree = 16;
 
+// A block is not used for a request of less than this part of its size.
+constexpr std::size_t kLeastPart = 4;
+
 // Adds some room, so that a block can also hold slightly larger pages.
 constexpr std::size_t roomy(std::size_t size) { return size + size / 8; }
 
@@ -25,7 +28,9 @@ std::shared_ptr<Memory> PinnedBlocks::take(std::size_t size) {
         const MutexLock lock(mutex_);
         auto best = free_.end();
         for (auto one = free_.begin(); one != free_.end(); ++one) {
-            if (one->size() >= size && (best == free_.end() || is_smaller(*one, *best))) best = one;
+            if (one->size() >= size && one->size() / kLeastPart <= roomy(size) &&
+                (best == free_.end() || is_smaller(*one, *best)))
+                best = one;
         }
         if (best != free_.end()) {
             block = std::move(*best);

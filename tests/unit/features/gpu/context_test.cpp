@@ -185,15 +185,16 @@ TEST_F(ContextTest, AutoWithoutAProfileIsTheHostAndSaysSo) {
 
 // The link is fast only from pinned memory. These values are in ordinary memory, so they stay.
 TEST_F(ContextTest, MovesArePredictedByTheMemoryTheyComeFrom) {
-    machine.in = machine.out = {0, 1e-12};
+    machine.in = {0, 1e-12};
     machine.ordinary_in = Rate{0, 4e-9};
-    machine.ordinary_out = Rate{0, 3e-9};
+    machine.out = Rate{0, 3e-9};
+    machine.ordinary_out = Rate{0, 1};
     open();
     const Unary f = functions(6).unary("f", plus_one);
     context->evaluate(f(column()));
     EXPECT_EQ(side(), Side::kHost);
     EXPECT_NE(context->explain().find("48.0 us on the host alone"), std::string::npos) << context->explain();
-    // Data moved in is pinned; data moved back is not.
+    // The data is pinned, and what comes back is always put into pinned memory.
     const double begin = device->virtual_clock().seconds();
     const Lazy<Column> y = f(make_pinned_column(*context, Numbers(kSize, 5)));
     context->evaluate(y);
