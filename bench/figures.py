@@ -243,13 +243,60 @@ def strings():
         "\n\n".join(tables), measured["machine"]["gpu"], measured["machine"]["date"], measured["copy"])
 
 
+def offload():
+    """The workloads of examples/offload, everywhere and by hand."""
+    measured = json.loads((BENCH / "gpu/offload.json").read_text(encoding="utf-8"))
+    times = {(c["workload"], c["size"], c["way"]): statistics.median(c["seconds"]) for c in measured["cells"]}
+    workloads = list(dict.fromkeys(c["workload"] for c in measured["cells"]))
+    sizes = sorted({c["size"] for c in measured["cells"]})
+
+    def power(size):
+        return "2^%d" % (size.bit_length() - 1)
+
+    def of_workloads(size, way):
+        return [times[workload, size, "cpu"] / times[workload, size, way] for workload in workloads]
+
+    def both(values):
+        return "%s · %s" % (ratio(statistics.median(values)), ratio(max(values)))
+
+    rows = [["rows", *("%s, ms: CPU · GPU · auto" % workload for workload in workloads),
+             "GPU over CPU: median · maximum", "auto over CPU"]]
+    for size in sizes:
+        rows.append([power(size), *(" · ".join("%.3g" % (times[workload, size, way] * 1e3) for way in ("cpu", "gpu", "auto"))
+                                    for workload in workloads),
+                     both(of_workloads(size, "gpu")), both(of_workloads(size, "auto"))])
+    regrets = {(workload, size): times[workload, size, "auto"] / min(times[workload, size, way] for way in ("cpu", "gpu"))
+               for workload in workloads for size in sizes
+               if max(times[workload, size, way] for way in ("cpu", "gpu", "auto")) > 0.01}
+    worst = max(regrets, key=regrets.get)
+    ways = {"gpu": "GPU", "gpu, allocations on the cpu": "allocations on the CPU", "gpu, in pages": "in pages",
+            "by hand": "by hand", "gpu, pinned inputs": "pinned inputs", "by hand, pinned inputs": "by hand, pinned",
+            "gpu, in pages, pinned inputs": "in pages, pinned"}
+    without = [["rows", "workload", "CPU, ms", *ways.values(), "GPU / by hand, speed", "the same, pinned"]]
+    for workload, size in ((w, s) for s in sizes for w in workloads if (w, s, "gpu, pinned inputs") in times):
+        def shown(way):
+            return "%.3g" % (times[workload, size, way] * 1e3) if (workload, size, way) in times else "–"
+
+        without.append([power(size), workload, shown("cpu"), *(shown(way) for way in ways),
+                        *(ratio(times[workload, size, "by hand" + pins] / times[workload, size, "gpu" + pins])
+                          for pins in ("", ", pinned inputs"))])
+    where = measured["machine"]
+    return "%s\n\n%s\n\n%s\n\n%s" % (
+        report.markdown_table(rows),
+        "Of the %d cells that take more than 10 ms, `auto` is furthest from the better of CPU and GPU in %s at %s: %s times "
+        "as long." % (len(regrets), worst[0], power(worst[1]), ratio(regrets[worst])),
+        report.markdown_table(without),
+        "%s, %d host cores (%s), %s; medians; [offload.json](offload.json), `bench/gpu/offload.py`." % (
+            where["gpu"], where["cores"], where["cpu"], where["date"]))
+
+
 def results():
     """All figures, with their commands as they were run."""
     return "\n\n".join(report.markdown(load(name)) for name in REPORTS)
 
 
 REGIONS = {function.__name__: function
-           for function in (speed, cost, peers, cores, ladder, memory, by_value, rules, gpu, strings, results)}
+           for function in (speed, cost, peers, cores, ladder, memory, by_value, rules, gpu, strings, offload, results)}
 
 
 def filled(text, page):

@@ -1,120 +1,127 @@
-// An annotated library: arrays of numbers, and element-wise functions.
+// The library of numbers.h, annotated: the same functions, but of values that may not exist yet and may be on a device.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <span>
 #include <string>
+#include <type_traits>
 
 #include "cleave/experimental/offload.h"
-#include "element_wise.h"
+#include "device.h"
+#include "numbers.h"
 
-// A part of a block of numbers, on the host or on a device. Copies are views of the same block.
-struct Array {
-    std::shared_ptr<const cleave::Memory> memory;
-    cleave::Side side = cleave::Side::kHost;
-    std::uint64_t begin = 0;
-    std::uint64_t size = 0;
+// How a column is moved and cut.
+template <class T>
+struct cleave::SplitType<numbers::Column<T>> {
+    using Column = numbers::Column<T>;
 
-    Array(cleave::Memory block, cleave::Side where, std::uint64_t count)
-        : memory(std::make_shared<const cleave::Memory>(std::move(block))), side(where), size(count) {}
-
-    std::uint64_t bytes() const { return size * sizeof(double); }
-    double* data() const { return reinterpret_cast<double*>(memory->data()) + begin; }
-    std::span<double> numbers() const { return {data(), size}; }  // only for arrays on the host
-
-    static Array on_host(cleave::MemoryManager& memory, std::uint64_t size) {
-        return {memory.allocate({size * sizeof(double)}), cleave::Side::kHost, size};
+    // A column in memory from a manager.
+    static Column own(std::shared_ptr<const Memory> memory, std::uint64_t size, numbers::Place place) {
+        T* const data = reinterpret_cast<T*>(memory->data());
+        return {std::shared_ptr<T>(std::move(memory), data), data, size, place};
     }
-    static Array on_device(cleave::DeviceStream& stream, std::uint64_t size) {
-        return {stream.allocate(size * sizeof(double)), cleave::Side::kDevice, size};
+    static Column on_device(DeviceStream& stream, std::uint64_t size) {
+        auto memory = std::make_shared<const Memory>(stream.allocate(size * sizeof(T)));
+        return own(std::move(memory), size, numbers::Place::kDevice);
     }
-};
 
-template <>
-struct cleave::SplitType<Array> {
-    static Side device(const Array& value) { return value.side; }
-    static std::uint64_t bytes(const Array& value) { return value.bytes(); }
-    static Array to(const Array& value, Side side, DeviceStream& stream) {
+    static Side device(const Column& value) {
+        return value.place == numbers::Place::kDevice ? Side::kDevice : Side::kHost;
+    }
+    static std::uint64_t bytes(const Column& value) { return value.bytes(); }
+    static bool is_pinned(const Column& value) { return value.place == numbers::Place::kPinned; }
+    static Column to(const Column& value, Side side, DeviceStream& stream) {
+        if (device(value) == side) return value;
         if (side == Side::kDevice) {
-            Array moved = Array::on_device(stream, value.size);
-            stream.copy_in(moved.data(), value.data(), value.bytes());
+            Column moved = on_device(stream, value.size);
+            stream.copy_in(moved.data, value.data, value.bytes(), is_pinned(value));
             return moved;
         }
-        Array moved(stream.allocate_host(value.bytes()), side, value.size);
-        stream.copy_out(moved.data(), value.data(), value.bytes());
+        Column moved = own(stream.borrow_host(value.bytes()), value.size, numbers::Place::kOrdinary);
+        stream.copy_out(moved.data, value.data, value.bytes());
         return moved;
     }
 
-    static std::uint64_t size(const Array& value) { return value.size; }
-    static Array split(const Array& value, std::uint64_t begin, std::uint64_t end) {
-        Array part = value;
-        part.begin += begin;
-        part.size = end - begin;
-        return part;
-    }
-    static Array merge(std::span<const Array* const> parts, MemoryManager& memory) {
+    static std::uint64_t size(const Column& value) { return value.size; }
+    static Column split(const Column& value, std::uint64_t begin, std::uint64_t end) { return value.part(begin, end); }
+    static Column merge(std::span<const Column* const> parts, MemoryManager& memory) {
         std::uint64_t size = 0;
-        for (const Array* part : parts) size += part->size;
-        Array whole = Array::on_host(memory, size);
-        double* at = whole.data();
-        for (const Array* part : parts) at = std::ranges::copy(part->numbers(), at).out;
+        for (const Column* part : parts) size += part->size;
+        auto block = std::make_shared<const Memory>(memory.allocate({size * sizeof(T)}));
+        Column whole = own(std::move(block), size, numbers::Place::kOrdinary);
+        T* at = whole.data;
+        for (const Column* part : parts) {
+            numbers::copy_bytes(at, part->data, part->bytes());
+            at += part->size;
+        }
         return whole;
     }
 };
 
-// Estimates, in seconds per byte, for a CPU core and for a GPU. Used until a rate has been measured.
-inline cleave::Cost element_wise_cost(double on_host) {
-    return {.host = cleave::Rate{0, on_host}, .device = cleave::Rate{0, 1e-12}, .by_parts = true};
+namespace numbers {
+
+template <class T>
+Column<T> make_on_device(cleave::DeviceStream& stream, std::uint64_t size) {
+    return cleave::SplitType<Column<T>>::on_device(stream, size);
 }
 
-inline Array element_wise_on_device(cleave::DeviceStream& stream, Operation operation, const Array& x, const Array& y) {
-    Array made = Array::on_device(stream, x.size);
-    stream.run({"element-wise", x.bytes()}, [=, a = x.data(), b = y.data(), to = made.data(), n = x.size](
-                                                void* native) { run_element_wise(operation, a, b, to, n, native); });
-    return made;
+// Every function here is linear in the bytes. The rates are estimates, in seconds per byte, for a CPU and for a GPU,
+// used until they have been measured.
+inline cleave::Cost cost_of_loop() {
+    return {.host = cleave::Rate{1e-5, 5e-11}, .device = cleave::Rate{0, 1e-12}, .by_parts = true};
 }
 
-inline cleave::Annotated<Array(Array)> element_wise(const std::string& name, Operation operation, double on_host) {
-    return cleave::annotate<Array(Array)>(
-        name,
-        [operation](cleave::MemoryManager& memory, const Array& x) {
-            Array made = Array::on_host(memory, x.size);
-            std::ranges::transform(x.numbers(), made.data(), [&](double a) { return apply(operation, a, a); });
+using LazyNumbers = cleave::Lazy<Numbers>;
+
+// The second argument is a number, or one for each row.
+template <Operation kOperation, class Y>
+LazyNumbers call(const LazyNumbers& first, const Y& second) {
+    constexpr bool kIsNumber = std::is_arithmetic_v<Y>;
+    using Argument = std::conditional_t<kIsNumber, double, Numbers>;
+    static const auto function = cleave::annotate<Numbers(Numbers, Argument)>(
+        std::string(kNames[static_cast<int>(kOperation)]) +
+            (kIsNumber && kOperation >= Operation::kAdd ? " number" : ""),
+        [](const Numbers& x, const Argument& y) { return compute(kOperation, x, y); },
+        [](cleave::DeviceStream& stream, const Numbers& x, const Argument& y) {
+            const Numbers made = make_on_device<double>(stream, x.size);
+            const double* each = nullptr;
+            double number = 0;
+            if constexpr (kIsNumber) number = y;
+            if constexpr (!kIsNumber) each = y.data;
+            stream.run({"element-wise", x.bytes()}, [=, x = x.data, out = made.data, size = x.size](void* native) {
+                device::compute(kOperation, x, each, number, out, size, native);
+            });
             return made;
         },
-        [operation](cleave::DeviceStream& stream, const Array& x) {
-            return element_wise_on_device(stream, operation, x, x);
-        },
-        element_wise_cost(on_host));
+        cost_of_loop());
+    return function(first, second);
 }
 
-inline const auto arcsin = element_wise("arcsin", Operation::kArcsin, 2e-9);
-inline const auto square_root = element_wise("square_root", Operation::kSquareRoot, 5e-10);
-inline const auto multiply = cleave::annotate<Array(Array, Array)>(
-    "multiply",
-    [](cleave::MemoryManager& memory, const Array& x, const Array& y) {
-        Array made = Array::on_host(memory, x.size);
-        std::ranges::transform(x.numbers(), y.numbers(), made.data(), std::multiplies<>());
-        return made;
-    },
-    [](cleave::DeviceStream& stream, const Array& x, const Array& y) {
-        return element_wise_on_device(stream, Operation::kMultiply, x, y);
-    },
-    element_wise_cost(2e-10));
+inline LazyNumbers log(const LazyNumbers& x) { return call<Operation::kLog>(x, 0); }
+inline LazyNumbers exp(const LazyNumbers& x) { return call<Operation::kExp>(x, 0); }
+inline LazyNumbers erf(const LazyNumbers& x) { return call<Operation::kErf>(x, 0); }
+inline LazyNumbers sin(const LazyNumbers& x) { return call<Operation::kSin>(x, 0); }
+inline LazyNumbers cos(const LazyNumbers& x) { return call<Operation::kCos>(x, 0); }
+inline LazyNumbers arcsin(const LazyNumbers& x) { return call<Operation::kArcsin>(x, 0); }
+inline LazyNumbers sqrt(const LazyNumbers& x) { return call<Operation::kSqrt>(x, 0); }
+inline LazyNumbers operator+(const LazyNumbers& x, const auto& y) { return call<Operation::kAdd>(x, y); }
+inline LazyNumbers operator-(const LazyNumbers& x, const auto& y) { return call<Operation::kSubtract>(x, y); }
+inline LazyNumbers operator*(const LazyNumbers& x, const auto& y) { return call<Operation::kMultiply>(x, y); }
+inline LazyNumbers operator/(const LazyNumbers& x, const auto& y) { return call<Operation::kDivide>(x, y); }
 
-// Creates an array in which every number is `value`.
-inline const auto allocate = cleave::annotate_allocation<Array(std::uint64_t, double)>(
-    "allocate",
-    [](cleave::MemoryManager& memory, std::uint64_t size, double value) {
-        Array made = Array::on_host(memory, size);
-        std::ranges::fill(made.numbers(), value);
-        return made;
-    },
+}  // namespace numbers
+
+// What programs use besides the functions. Only this namespace differs from that of the plain library.
+namespace annotated {
+
+using Numbers = numbers::LazyNumbers;
+
+inline const auto full = cleave::annotate_allocation<numbers::Numbers(std::uint64_t, double)>(
+    "full", &numbers::full,
     [](cleave::DeviceStream& stream, std::uint64_t size, double value) {
-        Array made = Array::on_device(stream, size);
-        stream.run({"allocate", 0}, [=, to = made.data()](void* native) { run_fill(value, to, size, native); });
+        const numbers::Numbers made = numbers::make_on_device<double>(stream, size);
+        stream.run({"full", 0},
+                   [=, out = made.data](void* native) { numbers::device::fill(value, out, size, native); });
         return made;
     },
     cleave::Cost{.unit_bytes = sizeof(double), .by_parts = true});
+
+}  // namespace annotated

@@ -1,0 +1,146 @@
+#include "points.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "loops.h"
+#include "parallel.h"
+
+namespace numbers {
+namespace {
+
+using Cell = std::atomic_ref<std::uint32_t>;
+
+struct Range {
+    double least = HUGE_VAL;
+    double most = -HUGE_VAL;
+};
+
+Range range_of(const Numbers& x) {
+    std::vector<Range> ranges(x.size / kChunk + 1);
+    in_parallel(x.size, [&](std::uint64_t begin, std::uint64_t end) {
+        const auto [least, most] = std::minmax_element(x.data + begin, x.data + end);
+        ranges[begin / kChunk] = {*least, *most};
+    });
+    Range all;
+    for (const Range& range : ranges) all = {std::min(all.least, range.least), std::max(all.most, range.most)};
+    return all;
+}
+
+// Replaces each number by the sum of those before it.
+void sum_before(Column<std::uint32_t>& numbers) {
+    std::vector<std::uint32_t> sums(numbers.size / kChunk + 1, 0);
+    in_parallel(numbers.size, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) sums[begin / kChunk] += numbers.data[i];
+    });
+    std::uint32_t before = 0;
+    for (std::uint32_t& sum : sums) before += std::exchange(sum, before);
+    in_parallel(numbers.size, [&](std::uint64_t begin, std::uint64_t end) {
+        std::uint32_t sum = sums[begin / kChunk];
+        for (std::uint64_t i = begin; i < end; ++i) sum += std::exchange(numbers.data[i], sum);
+    });
+}
+
+}  // namespace
+
+// Sorts by counting the points of each cell.
+Grid grid_of(const Numbers& x, const Numbers& y, double radius) {
+    const Range of_x = range_of(x);
+    const Range of_y = range_of(y);
+    Grid grid{make_column<double>(x.size),
+              make_column<double>(x.size),
+              make_column<std::uint32_t>(x.size),
+              {},
+              0,
+              0,
+              of_x.least,
+              of_y.least,
+              radius};
+    GridView view = view_of(grid);
+    grid.width = view.width = static_cast<std::uint32_t>((of_x.most - grid.left) / view.side()) + 1;
+    grid.height = view.height = static_cast<std::uint32_t>((of_y.most - grid.bottom) / view.side()) + 1;
+    const std::uint64_t cells = std::uint64_t{grid.width} * grid.height;
+    grid.starts = make_column<std::uint32_t>(cells + 1);
+    Column<std::uint32_t> next = make_column<std::uint32_t>(cells + 1);
+    for_each_index(cells + 1, [&](std::uint64_t i) { grid.starts.data[i] = 0; });
+    for_each_index(x.size, [&](std::uint64_t i) {
+        Cell(grid.starts.data[view.cell_of(x.data[i], y.data[i])]).fetch_add(1, std::memory_order_relaxed);
+    });
+    sum_before(grid.starts);
+    copy_bytes(next.data, grid.starts.data, next.bytes());
+    for_each_index(x.size, [&](std::uint64_t i) {
+        const std::uint32_t to =
+            Cell(next.data[view.cell_of(x.data[i], y.data[i])]).fetch_add(1, std::memory_order_relaxed);
+        grid.x.data[to] = x.data[i];
+        grid.y.data[to] = y.data[i];
+        grid.order.data[to] = static_cast<std::uint32_t>(i);
+    });
+    return grid;
+}
+
+Flags core_points(const Grid& grid, std::uint32_t least) {
+    Flags core = make_column<std::uint8_t>(grid.x.size);
+    for_each_index(core.size, [&, view = view_of(grid)](std::uint64_t i) {
+        core.data[i] = is_core(view, least, static_cast<std::uint32_t>(i)) ? 1 : 0;
+    });
+    return core;
+}
+
+Links find_links(const Grid& grid, const Flags& core) {
+    Links links = make_column<std::uint16_t>(grid.starts.size - 1);
+    for_each_index(links.size, [&, view = view_of(grid)](std::uint64_t cell) {
+        links.data[cell] = links_of(view, core.data, static_cast<std::uint32_t>(cell));
+    });
+    return links;
+}
+
+// Union-find without locks: a root is only ever replaced by a cell with a lower number, so all orders give the same
+// roots in the end (Anderson and Woll, "Wait-free parallel algorithms for the union-find problem", 1991).
+Clusters join(const Grid& grid, const Links& links) {
+    Clusters clusters = make_column<std::uint32_t>(links.size);
+    for_each_index(links.size, [&](std::uint64_t i) { clusters.data[i] = static_cast<std::uint32_t>(i); });
+    const auto root_of = [&](std::uint32_t cell) {
+        for (;;) {
+            std::uint32_t parent = Cell(clusters.data[cell]).load(std::memory_order_relaxed);
+            if (parent == cell) return cell;
+            const std::uint32_t above = Cell(clusters.data[parent]).load(std::memory_order_relaxed);
+            if (above != parent) Cell(clusters.data[cell]).compare_exchange_weak(parent, above);
+            cell = above;
+        }
+    };
+    for_each_index(links.size, [&](std::uint64_t cell) {
+        for (std::uint32_t k = 0; k < kLinks; ++k) {
+            if ((links.data[cell] >> k & 1) == 0) continue;
+            const Step step = forward(k);
+            auto one = static_cast<std::uint32_t>(cell);
+            auto other = static_cast<std::uint32_t>(static_cast<std::int64_t>(cell) + step.right +
+                                                    std::int64_t{step.up} * grid.width);
+            for (;;) {
+                one = root_of(one);
+                other = root_of(other);
+                if (one == other) break;
+                if (one < other) std::swap(one, other);
+                std::uint32_t root = one;
+                if (Cell(clusters.data[one]).compare_exchange_strong(root, other)) break;
+            }
+        }
+    });
+    for_each_index(links.size, [&](std::uint64_t cell) {
+        const std::uint32_t root = root_of(static_cast<std::uint32_t>(cell));
+        Cell(clusters.data[cell]).store(root, std::memory_order_relaxed);
+    });
+    return clusters;
+}
+
+Labels label(const Grid& grid, const Flags& core, const Clusters& clusters) {
+    Labels labels = make_column<std::uint32_t>(grid.x.size);
+    for_each_index(labels.size, [&, view = view_of(grid)](std::uint64_t i) {
+        labels.data[grid.order.data[i]] = label_of(view, core.data, clusters.data, static_cast<std::uint32_t>(i));
+    });
+    return labels;
+}
+
+}  // namespace numbers
