@@ -30,7 +30,7 @@ Figures = dict[str, Any]
 def run_workload(workload: str, sizes: list[int], program: Path, device: str, seconds: float) -> list[Figures]:
     words = [str(program), workload, *(str(1 << size) for size in sizes if size not in ABLATED), "--ablations",
              *(str(1 << size) for size in sizes if size in ABLATED)]
-    environment = {**os.environ, "OFFLOAD_DEVICE": device, "OMP_PROC_BIND": "true"}
+    environment = {**os.environ, "OFFLOAD_DEVICE": device}
     cells = []
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as process:
         timer = threading.Timer(seconds, process.kill)

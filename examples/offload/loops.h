@@ -89,9 +89,7 @@ BOTH inline bool is_core(const GridView& grid, std::uint32_t least, std::uint32_
     if (grid.starts[cell + 1] - grid.starts[cell] >= least) return true;
     std::uint32_t close = 0;
     for_rows_around(grid, cell, [&](std::uint32_t first, std::uint32_t last) {
-        for (std::uint32_t i = first; i < last && close < least; ++i) {
-            if (grid.are_close(point, i)) ++close;
-        }
+        for (std::uint32_t i = first; i < last; ++i) close += static_cast<std::uint32_t>(grid.are_close(point, i));
         return close < least;
     });
     return close >= least;

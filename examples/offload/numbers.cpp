@@ -1,22 +1,60 @@
 #include "numbers.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 
 #include "parallel.h"
 
-// The loops are compiled for several generations of CPUs, and the fastest that runs is chosen when the program starts.
-// Sanitizers cannot instrument that choice.
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define VECTORS [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#else
-#define VECTORS
-#endif
-
 namespace numbers {
 namespace {
+
+// Keeps large blocks for later columns of the same size, because the system takes longer to clear new memory than a
+// loop takes to fill it.
+class Blocks {
+public:
+    Blocks() = default;
+    Blocks(const Blocks&) = delete;
+    Blocks& operator=(const Blocks&) = delete;
+    ~Blocks() {
+        for (const auto& [size, block] : free_) std::free(block);
+    }
+
+    void* take(std::uint64_t size) {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (const auto found = free_.find(size); found != free_.end()) {
+                void* const block = found->second;
+                free_.erase(found);
+                return block;
+            }
+        }
+        const std::uint64_t alignment = size < kLarge ? 64 : kHugePage;
+        const std::uint64_t rounded = (size / alignment + 1) * alignment;
+        void* const block = std::aligned_alloc(alignment, rounded);
+        if (block == nullptr) throw std::bad_alloc();
+        if (size >= kLarge) ::madvise(block, rounded, MADV_HUGEPAGE);
+        return block;
+    }
+    void put_back(std::uint64_t size, void* block) {
+        const std::scoped_lock lock(mutex_);
+        if (size < kLarge || free_.size() == kMostFree) return std::free(block);
+        free_.emplace(size, block);
+    }
+
+private:
+    static constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+    static constexpr std::uint64_t kLarge = std::uint64_t{1} << 20;
+    static constexpr std::size_t kMostFree = 64;
+
+    std::mutex mutex_;
+    std::multimap<std::uint64_t, void*> free_;
+};
 
 VECTORS void compute_part(Operation operation, const double* x, const double* y, double* out, std::uint64_t size) {
     with_operation(operation, [=](auto function) {
@@ -33,10 +71,8 @@ VECTORS void compute_part(Operation operation, const double* x, double y, double
 }  // namespace
 
 std::shared_ptr<void> allocate_bytes(std::uint64_t size) {
-    constexpr std::uint64_t kAlignment = 64;
-    void* const block = std::aligned_alloc(kAlignment, (size / kAlignment + 1) * kAlignment);
-    if (block == nullptr) throw std::bad_alloc();
-    return {block, &std::free};
+    static const auto blocks = std::make_shared<Blocks>();
+    return {blocks->take(size), [size, kept = blocks](void* block) { kept->put_back(size, block); }};
 }
 
 void copy_bytes(void* to, const void* from, std::uint64_t size) {

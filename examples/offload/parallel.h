@@ -4,6 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 
+// For functions with loops: they are compiled for several generations of CPUs, and the fastest that runs is chosen when
+// the program starts. Sanitizers cannot instrument that choice.
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define VECTORS [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+#else
+#define VECTORS
+#endif
+
 namespace numbers {
 
 constexpr std::uint64_t kChunk = std::uint64_t{1} << 14;  // elements; fewer are not worth a second core

@@ -30,6 +30,11 @@ Range range_of(const Numbers& x) {
     return all;
 }
 
+VECTORS void find_core_points(const GridView& grid, std::uint32_t least, std::uint8_t* core, std::uint64_t begin,
+                              std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) core[i] = is_core(grid, least, static_cast<std::uint32_t>(i)) ? 1 : 0;
+}
+
 // Replaces each number by the sum of those before it.
 void sum_before(Column<std::uint32_t>& numbers) {
     std::vector<std::uint32_t> sums(numbers.size / kChunk + 1, 0);
@@ -83,8 +88,8 @@ Grid grid_of(const Numbers& x, const Numbers& y, double radius) {
 
 Flags core_points(const Grid& grid, std::uint32_t least) {
     Flags core = make_column<std::uint8_t>(grid.x.size);
-    for_each_index(core.size, [&, view = view_of(grid)](std::uint64_t i) {
-        core.data[i] = is_core(view, least, static_cast<std::uint32_t>(i)) ? 1 : 0;
+    in_parallel(core.size, [&, view = view_of(grid)](std::uint64_t begin, std::uint64_t end) {
+        find_core_points(view, least, core.data, begin, end);
     });
     return core;
 }
