@@ -16,7 +16,7 @@ struct Points {
     numbers::Numbers y;
 };
 
-// Nine of ten points are in groups of 1024, about 40 of them within a distance of 1 of each other; the rest is
+// Nine of ten points are in groups of 1024, about 50 others within a distance of 1 of each; the rest is
 // anywhere.
 Points points(std::uint64_t size);
 

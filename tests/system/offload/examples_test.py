@@ -17,8 +17,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(
 from verdicts import Tally, check  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-COUNT = 900
-FEW_BYTES = COUNT * 8 * 3
+COUNT = 20_000  # rows, which are several chunks of work; of points fewer, because they are compared with each other
+POINTS = 900
 STATES = ("Alabama", "Alaska", "Arizona", "California", "Massachusetts", "New Jersey", "New York", "North Carolina", "Ohio",
           "West Virginia")
 
@@ -72,18 +72,18 @@ def crime_index():
 
 def dbscan():
     """Clusters: the CPU does what the device cannot"""
-    side = math.sqrt(COUNT) / 2 + 1
+    side = math.sqrt(POINTS) / 2 + 1
 
     def place(i, kind):
         if i % 10 == 0:
             return side * random(i, kind)
         return side * random(i // 1024, kind + 1) + 5 * (random(i, kind + 2) + random(i, kind + 3) - 1)
 
-    points = [(place(i, 10), place(i, 20)) for i in range(COUNT)]
+    points = [(place(i, 10), place(i, 20)) for i in range(POINTS)]
     close = [[k for k, b in enumerate(points) if (a[0] - b[0])**2 + (a[1] - b[1])**2 <= 1] for a in points]
     core = [len(near) >= 10 for near in close]
     seen, clusters = set(), 0
-    for start in range(COUNT):
+    for start in range(POINTS):
         if not core[start] or start in seen:
             continue
         clusters += 1
@@ -97,10 +97,10 @@ def dbscan():
     return "%d clusters, %d points of noise" % (clusters, noise)
 
 
-def run(examples, name, **environment):
+def run(examples, name, count, **environment):
     """What the program prints, and where its functions ran."""
     known = {key: value for key, value in os.environ.items() if not key.startswith("OFFLOAD_")}
-    done = subprocess.run([os.path.join(examples, "example_offload_" + name), str(COUNT)], capture_output=True, text=True,
+    done = subprocess.run([os.path.join(examples, "example_offload_" + name), str(count)], capture_output=True, text=True,
                           timeout=120, env={**known, "OFFLOAD_EXPLAIN": "1", **environment})
     check(done.returncode == 0, "%s %s succeeds: %s" % (name, environment, done.stderr))
     return done.stdout.strip(), done.stderr.splitlines()
@@ -112,12 +112,13 @@ def is_same(printed, wanted):
 
 def places(examples, module, workload):
     name, wanted = workload.__name__, workload()
+    count = POINTS if name == "dbscan" else COUNT
     on_host = {"grid", "join"}
-    for environment in ({}, {"OFFLOAD_DEVICE": module}, {"OFFLOAD_DEVICE": module, "OFFLOAD_MEMORY": str(FEW_BYTES)}):
+    for environment in ({}, {"OFFLOAD_DEVICE": module}, {"OFFLOAD_DEVICE": module, "OFFLOAD_MEMORY": str(count * 24)}):
         place = "host" if not environment else "device in pages" if len(environment) > 1 else "device"
         if name == "dbscan" and place == "device in pages":
             continue  # it needs all points at once
-        printed, ran = run(examples, name, **environment)
+        printed, ran = run(examples, name, count, **environment)
         check(is_same(printed, wanted), "%s on the %s: %s is %s" % (name, place, printed, wanted))
         for line in ran:
             function = re.sub(r" (host|device)( in pages)?$", "", line)
@@ -128,8 +129,8 @@ def places(examples, module, workload):
 
 def one_line(examples, module):
     """A plain program and an annotated one: the difference is what the page says"""
-    plain, _ = run(examples, "haversine_plain")
-    annotated, ran = run(examples, "haversine", OFFLOAD_DEVICE=module)
+    plain, _ = run(examples, "haversine_plain", COUNT)
+    annotated, ran = run(examples, "haversine", COUNT, OFFLOAD_DEVICE=module)
     check(ran and all(line.endswith(" device") for line in ran), "the annotated program ran on the device: %s" % ran)
     check(is_same(annotated, float(plain)), "%s is %s" % (annotated, plain))
     lines = [(ROOT / "examples/offload" / name).read_text(encoding="utf-8").splitlines()
@@ -151,11 +152,12 @@ def main():
     parser.add_argument("--examples", required=True)
     parser.add_argument("--module", required=True)
     arguments = parser.parse_args()
+    module = arguments.module + ":100000000"  # bytes of memory
     tally = Tally()
     for workload in (blackscholes, haversine, crime_index, dbscan):
-        tally.run(workload.__doc__, lambda: places(arguments.examples, arguments.module, workload))
+        tally.run(workload.__doc__, lambda: places(arguments.examples, module, workload))
     for test in (one_line, errors):
-        tally.run(test.__doc__, lambda: test(arguments.examples, arguments.module))
+        tally.run(test.__doc__, lambda: test(arguments.examples, module))
     return tally.close()
 
 
