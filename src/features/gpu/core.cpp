@@ -1,5 +1,7 @@
 #include "features/gpu/core.h"
 
+#include <algorithm>
+
 #include "cleave/error.h"
 #include "features/gpu/device.h"
 
@@ -58,7 +60,10 @@ std::optional<double> Core::move_seconds(Side to, bool is_pinned, std::uint64_t 
     const MachineProfile& profile = *options.profile;
     const Rate& in = is_pinned ? profile.in : profile.ordinary_in;
     const Rate& out = is_pinned ? profile.out : profile.ordinary_out;
-    return (to == Side::kDevice ? in : out).seconds(static_cast<double>(bytes));
+    const double seconds = (to == Side::kDevice ? in : out).seconds(static_cast<double>(bytes));
+    // The profile's copies are of memory that the CPU has just used; larger values can take twice as long.
+    const std::optional<Rate> measured = to == Side::kDevice && !is_pinned ? ordinary_in.rate() : std::nullopt;
+    return measured ? std::max(seconds, measured->seconds(static_cast<double>(bytes))) : seconds;
 }
 
 const char* Core::reason_for_host() const {

@@ -42,7 +42,7 @@ public:
 
     // The seconds that a transfer of `bytes` to `to` takes, from or to pinned or ordinary memory on the host. Returns
     // std::nullopt without a profile.
-    std::optional<double> move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const;
+    std::optional<double> move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const CLEAVE_REQUIRES(mutex);
     // Why the device is not considered; null if it is.
     const char* reason_for_host() const;
 
@@ -52,6 +52,7 @@ public:
     const Clock* const clock;
     Mutex mutex;
     Rates rates CLEAVE_GUARDED_BY(mutex);
+    BodyRate ordinary_in CLEAVE_GUARDED_BY(mutex);  // transfers from ordinary memory, which the CPU takes part in
     std::vector<NodeReport> report CLEAVE_GUARDED_BY(mutex);
     std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // lines for explain() about the latest evaluation
 

@@ -145,8 +145,13 @@ const Value& Evaluation::device_value_of(std::size_t value, std::size_t consumer
     Item& it = items_[value];
     if (it.device) return it.device;
     if (!it.node->type->can_move) return it.host;
+    const std::uint64_t bytes = it.node->type->bytes(it.host.get());
+    const double begin = core_.clock->seconds();
     it.device = it.node->type->to(it.host.get(), Side::kDevice, stream_to_use());
-    core_.report[items_[consumer].report].bytes_in += it.node->type->bytes(it.host.get());
+    if (!it.node->type->is_pinned(it.host.get())) {
+        core_.ordinary_in.add(static_cast<double>(bytes), core_.clock->seconds() - begin);
+    }
+    core_.report[items_[consumer].report].bytes_in += bytes;
     return it.device;
 }
 

@@ -76,7 +76,7 @@ private:
     void place() CLEAVE_REQUIRES(core_.mutex);
     void choose_places() CLEAVE_REQUIRES(core_.mutex);
     std::vector<PlacementNode> placement_nodes() CLEAVE_REQUIRES(core_.mutex);
-    double move_seconds(const Item& item, Side to) const;
+    double move_seconds(const Item& item, Side to) const CLEAVE_REQUIRES(core_.mutex);
     void predict(const Item& item, PlacementNode& node) CLEAVE_REQUIRES(core_.mutex);
     Kind kind_of(const Item& item) const;
     void find_groups();

@@ -96,13 +96,11 @@ bool Evaluation::run_as_whole(Plan& plan) {
 // The units of a page: few enough that three pages fit in memory and that no page has more input than the page_size
 // option allows.
 std::uint64_t Evaluation::page_units(const Plan& plan) const {
-    std::uint64_t all = 0;
     std::uint64_t in = 0;
     for (const std::size_t slot : plan.segment.split_inputs) in += plan.bytes[slot];
-    for (const Step& step : plan.segment.steps) all += plan.bytes[step.result];
-    all += in;
+    const std::uint64_t most = std::max(peak_bytes(plan), in);
     const std::uint64_t fitting =
-        core_.memory.device->available() / kPagesInMemory / std::max<std::uint64_t>(1, divide_up(all, plan.units));
+        core_.memory.device->available() / kPagesInMemory / std::max<std::uint64_t>(1, divide_up(most, plan.units));
     const std::uint64_t wanted = core_.options.page_size / std::max<std::uint64_t>(1, divide_up(in, plan.units));
     return std::clamp<std::uint64_t>(std::min(fitting, wanted), 1, plan.units);
 }
