@@ -7,6 +7,7 @@
 #include "cleave/experimental/offload.h"
 #include "device.h"
 #include "numbers.h"
+#include "staged_copy.h"
 
 // How a column is moved and cut.
 template <class T>
@@ -32,7 +33,7 @@ struct cleave::SplitType<numbers::Column<T>> {
         if (device(value) == side) return value;
         if (side == Side::kDevice) {
             Column moved = on_device(stream, value.size);
-            stream.copy_in(moved.data, value.data, value.bytes(), is_pinned(value));
+            numbers::copy_in(stream, moved.data, value.data, value.bytes(), is_pinned(value));
             return moved;
         }
         Column moved = own(stream.borrow_host(value.bytes()), value.size, numbers::Place::kOrdinary);

@@ -201,7 +201,8 @@ public:
     std::vector<NodeReport> report() const;
     // The same as a few lines of text, each ending in a line feed.
     std::string explain() const;
-    // The profile with the rates measured in this process. Not set if the context has none.
+    // The profile with the rates of functions, and of transfers from ordinary memory, as measured in this process. Not
+    // set if the context has none.
     std::optional<MachineProfile> profile() const;
     // Bytes of device memory in use.
     std::uint64_t device_memory_in_use() const;

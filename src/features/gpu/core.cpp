@@ -1,7 +1,5 @@
 #include "features/gpu/core.h"
 
-#include <algorithm>
-
 #include "cleave/error.h"
 #include "features/gpu/device.h"
 
@@ -23,7 +21,9 @@ Core::Core(const ContextOptions& given)
       memory(make_context_memory(given.device, given.memory, given.device_memory)),
       blocks(std::make_shared<PinnedBlocks>(memory.manager, given.memory_flags)),
       clock(&clock_of(given.device.get())),
-      rates(options.profile ? options.profile->functions : std::map<std::string, FunctionRates>{}) {}
+      rates(options.profile ? options.profile->functions : std::map<std::string, FunctionRates>{}) {
+    if (options.profile) ordinary_in.set_prior(options.profile->ordinary_in);
+}
 
 Core& Core::not_used_by_this_thread() {
     if (user_.load() == std::this_thread::get_id()) {
@@ -58,12 +58,9 @@ DeviceStream Core::make_page_stream() const {
 std::optional<double> Core::move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const {
     if (!options.profile) return std::nullopt;
     const MachineProfile& profile = *options.profile;
-    const Rate& in = is_pinned ? profile.in : profile.ordinary_in;
+    const Rate in = is_pinned ? profile.in : ordinary_in.rate().value_or(profile.ordinary_in);
     const Rate& out = is_pinned ? profile.out : profile.ordinary_out;
-    const double seconds = (to == Side::kDevice ? in : out).seconds(static_cast<double>(bytes));
-    // The profile's copies are of memory that the CPU has just used; larger values can take twice as long.
-    const std::optional<Rate> measured = to == Side::kDevice && !is_pinned ? ordinary_in.rate() : std::nullopt;
-    return measured ? std::max(seconds, measured->seconds(static_cast<double>(bytes))) : seconds;
+    return (to == Side::kDevice ? in : out).seconds(static_cast<double>(bytes));
 }
 
 const char* Core::reason_for_host() const {

@@ -52,7 +52,7 @@ public:
     const Clock* const clock;
     Mutex mutex;
     Rates rates CLEAVE_GUARDED_BY(mutex);
-    BodyRate ordinary_in CLEAVE_GUARDED_BY(mutex);  // transfers from ordinary memory, which the CPU takes part in
+    BodyRate ordinary_in CLEAVE_GUARDED_BY(mutex);  // of transfers from ordinary memory; the profile's is of small ones
     std::vector<NodeReport> report CLEAVE_GUARDED_BY(mutex);
     std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // lines for explain() about the latest evaluation
 

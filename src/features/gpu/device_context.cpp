@@ -144,7 +144,9 @@ std::string DeviceContext::explain() const {
 std::optional<MachineProfile> DeviceContext::profile() const {
     const offload::Core::Use use(*core_);
     std::optional<MachineProfile> profile = core_->options.profile;
-    if (profile) profile->functions = core_->rates.all();
+    if (!profile) return profile;
+    profile->functions = core_->rates.all();
+    profile->ordinary_in = core_->ordinary_in.rate().value_or(profile->ordinary_in);
     return profile;
 }
 

@@ -128,6 +128,10 @@ void Evaluation::wait_for_device() {
     if (!has_submitted_) return;
     core_.stream().synchronize();
     has_submitted_ = false;
+    for (const Move& move : moves_) {
+        core_.ordinary_in.add(static_cast<double>(move.bytes), move.begin.seconds_until(move.end));
+    }
+    moves_.clear();
 }
 
 // Returns the value on the host. A copy made here is kept until its last use.
@@ -146,11 +150,12 @@ const Value& Evaluation::device_value_of(std::size_t value, std::size_t consumer
     if (it.device) return it.device;
     if (!it.node->type->can_move) return it.host;
     const std::uint64_t bytes = it.node->type->bytes(it.host.get());
-    const double begin = core_.clock->seconds();
-    it.device = it.node->type->to(it.host.get(), Side::kDevice, stream_to_use());
-    if (!it.node->type->is_pinned(it.host.get())) {
-        core_.ordinary_in.add(static_cast<double>(bytes), core_.clock->seconds() - begin);
-    }
+    DeviceStream& stream = stream_to_use();
+    Move move{{}, {}, bytes};
+    move.begin.record(stream);
+    it.device = it.node->type->to(it.host.get(), Side::kDevice, stream);
+    move.end.record(stream);
+    if (!it.node->type->is_pinned(it.host.get())) moves_.push_back(std::move(move));
     core_.report[items_[consumer].report].bytes_in += bytes;
     return it.device;
 }

@@ -57,6 +57,13 @@ private:
         std::size_t report = 0;
     };
 
+    // A transfer to the device.
+    struct Move {
+        DeviceEvent begin;
+        DeviceEvent end;
+        std::uint64_t bytes;
+    };
+
     // The plan of a segment.
     struct Plan {
         Segment segment;
@@ -105,6 +112,7 @@ private:
     Core& core_;
     const std::shared_ptr<Core> shared_core_;
     std::vector<Item> items_;
+    std::vector<Move> moves_;     // submitted transfers from ordinary memory
     bool has_submitted_ = false;  // the device may be working for this evaluation
 };
 

@@ -17,8 +17,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(
 from verdicts import Tally, check  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-COUNT = 20_000  # rows, which are several chunks of work; of points fewer, because they are compared with each other
-POINTS = 900
+COUNT = 20_000  # rows, which are several chunks of work
+PLACES = 140_000  # rows whose columns are large enough to be copied in parts
+POINTS = 900  # fewer, because they are compared with each other
 STATES = ("Alabama", "Alaska", "Arizona", "California", "Massachusetts", "New Jersey", "New York", "North Carolina", "Ohio",
           "West Virginia")
 
@@ -32,8 +33,8 @@ def random(i, kind):
     return ((z ^ z >> 31) >> 11) * 2.0**-53
 
 
-def uniform(least, most, kind):
-    return [least + (most - least) * random(i, kind) for i in range(COUNT)]
+def uniform(least, most, kind, count=COUNT):
+    return [least + (most - least) * random(i, kind) for i in range(count)]
 
 
 def blackscholes():
@@ -52,11 +53,11 @@ def blackscholes():
 def haversine():
     """Distances: numbers"""
     total = 0.0
-    for latitude, longitude in zip(uniform(-1.5, 1.5, 4), uniform(-3, 3, 5)):
+    for latitude, longitude in zip(uniform(-1.5, 1.5, 4, PLACES), uniform(-3, 3, 5, PLACES)):
         up, along = math.sin((0.73935 - latitude) / 2), math.sin((-1.24016 - longitude) / 2)
         a = up**2 + math.cos(latitude) * math.cos(0.73935) * along**2
         total += 2 * 3959 * math.asin(math.sqrt(a))
-    return total / COUNT
+    return total / PLACES
 
 
 def crime_index():
@@ -112,7 +113,7 @@ def is_same(printed, wanted):
 
 def places(examples, module, workload):
     name, wanted = workload.__name__, workload()
-    count = POINTS if name == "dbscan" else COUNT
+    count = {"dbscan": POINTS, "haversine": PLACES}.get(name, COUNT)
     on_host = {"grid", "join"}
     for environment in ({}, {"OFFLOAD_DEVICE": module}, {"OFFLOAD_DEVICE": module, "OFFLOAD_MEMORY": str(count * 24)}):
         place = "host" if not environment else "device in pages" if len(environment) > 1 else "device"
