@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -22,7 +21,7 @@ public:
     Blocks(const Blocks&) = delete;
     Blocks& operator=(const Blocks&) = delete;
     ~Blocks() {
-        for (const auto& [size, block] : free_) std::free(block);
+        for (const auto& [size, block] : free_) ::operator delete(block, alignment_of(size));
     }
 
     void* take(std::uint64_t size) {
@@ -34,23 +33,24 @@ public:
                 return block;
             }
         }
-        const std::uint64_t alignment = size < kLarge ? 64 : kHugePage;
-        const std::uint64_t rounded = (size / alignment + 1) * alignment;
-        void* const block = std::aligned_alloc(alignment, rounded);
-        if (block == nullptr) throw std::bad_alloc();
-        if (size >= kLarge) ::madvise(block, rounded, MADV_HUGEPAGE);
+        void* const block = ::operator new(size, alignment_of(size));
+        if (size >= kLarge) ::madvise(block, size, MADV_HUGEPAGE);
         return block;
     }
     void put_back(std::uint64_t size, void* block) {
         const std::scoped_lock lock(mutex_);
-        if (size < kLarge || free_.size() == kMostFree) return std::free(block);
+        if (size < kLarge || free_.size() == kMostFree) return ::operator delete(block, alignment_of(size));
         free_.emplace(size, block);
     }
 
 private:
-    static constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
     static constexpr std::uint64_t kLarge = std::uint64_t{1} << 20;
     static constexpr std::size_t kMostFree = 64;
+
+    static std::align_val_t alignment_of(std::uint64_t size) {
+        constexpr std::size_t kHugePage = std::size_t{2} << 20;
+        return std::align_val_t{size < kLarge ? 64 : kHugePage};
+    }
 
     std::mutex mutex_;
     std::multimap<std::uint64_t, void*> free_;
@@ -71,8 +71,8 @@ VECTORS void compute_part(Operation operation, const double* x, double y, double
 }  // namespace
 
 std::shared_ptr<void> allocate_bytes(std::uint64_t size) {
-    static const auto blocks = std::make_shared<Blocks>();
-    return {blocks->take(size), [size, kept = blocks](void* block) { kept->put_back(size, block); }};
+    static const auto kBlocks = std::make_shared<Blocks>();
+    return {kBlocks->take(size), [size, kept = kBlocks](void* block) { kept->put_back(size, block); }};
 }
 
 void copy_bytes(void* to, const void* from, std::uint64_t size) {

@@ -49,6 +49,29 @@ void sum_before(Column<std::uint32_t>& numbers) {
     });
 }
 
+// Union-find without locks: a root is only ever replaced by a cell with a lower number, so all orders give the same
+// roots in the end (Anderson and Woll, "Wait-free parallel algorithms for the union-find problem", 1991).
+std::uint32_t root_of(std::uint32_t* parents, std::uint32_t cell) {
+    for (;;) {
+        std::uint32_t parent = Cell(parents[cell]).load(std::memory_order_relaxed);
+        if (parent == cell) return cell;
+        const std::uint32_t above = Cell(parents[parent]).load(std::memory_order_relaxed);
+        if (above != parent) Cell(parents[cell]).compare_exchange_weak(parent, above);
+        cell = above;
+    }
+}
+
+void unite(std::uint32_t* parents, std::uint32_t one, std::uint32_t other) {
+    for (;;) {
+        one = root_of(parents, one);
+        other = root_of(parents, other);
+        if (one == other) return;
+        if (one < other) std::swap(one, other);
+        std::uint32_t root = one;
+        if (Cell(parents[one]).compare_exchange_strong(root, other)) return;
+    }
+}
+
 }  // namespace
 
 // Sorts by counting the points of each cell.
@@ -102,39 +125,20 @@ Links find_links(const Grid& grid, const Flags& core) {
     return links;
 }
 
-// Union-find without locks: a root is only ever replaced by a cell with a lower number, so all orders give the same
-// roots in the end (Anderson and Woll, "Wait-free parallel algorithms for the union-find problem", 1991).
 Clusters join(const Grid& grid, const Links& links) {
     Clusters clusters = make_column<std::uint32_t>(links.size);
     for_each_index(links.size, [&](std::uint64_t i) { clusters.data[i] = static_cast<std::uint32_t>(i); });
-    const auto root_of = [&](std::uint32_t cell) {
-        for (;;) {
-            std::uint32_t parent = Cell(clusters.data[cell]).load(std::memory_order_relaxed);
-            if (parent == cell) return cell;
-            const std::uint32_t above = Cell(clusters.data[parent]).load(std::memory_order_relaxed);
-            if (above != parent) Cell(clusters.data[cell]).compare_exchange_weak(parent, above);
-            cell = above;
-        }
-    };
     for_each_index(links.size, [&](std::uint64_t cell) {
         for (std::uint32_t k = 0; k < kLinks; ++k) {
             if ((links.data[cell] >> k & 1) == 0) continue;
             const Step step = forward(k);
-            auto one = static_cast<std::uint32_t>(cell);
-            auto other = static_cast<std::uint32_t>(static_cast<std::int64_t>(cell) + step.right +
-                                                    std::int64_t{step.up} * grid.width);
-            for (;;) {
-                one = root_of(one);
-                other = root_of(other);
-                if (one == other) break;
-                if (one < other) std::swap(one, other);
-                std::uint32_t root = one;
-                if (Cell(clusters.data[one]).compare_exchange_strong(root, other)) break;
-            }
+            const std::int64_t other =
+                static_cast<std::int64_t>(cell) + step.right + std::int64_t{step.up} * grid.width;
+            unite(clusters.data, static_cast<std::uint32_t>(cell), static_cast<std::uint32_t>(other));
         }
     });
     for_each_index(links.size, [&](std::uint64_t cell) {
-        const std::uint32_t root = root_of(static_cast<std::uint32_t>(cell));
+        const std::uint32_t root = root_of(clusters.data, static_cast<std::uint32_t>(cell));
         Cell(clusters.data[cell]).store(root, std::memory_order_relaxed);
     });
     return clusters;
