@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cleave/cleave_scan.h"
+
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,readability-identifier-naming): names and constants of C
 #ifdef __cplusplus
 extern "C" {

@@ -1,11 +1,11 @@
 #include "cleave/dialect.h"
-#include "base/text_bytes.h"
 
 #include <algorithm>
 #include <array>
 
 #include "cleave/error.h"
 #include "core/dialect/check_arguments.h"
+#include "core/dialect/state_machine.h"
 
 namespace cleave {
 namespace {
@@ -85,13 +85,8 @@ bool is_json_lines(const Dialect& dialect) {
 }
 
 std::optional<std::string> dialect_fault(const Dialect& dialect) {
-    if (is_line_break(dialect.delimiter)) return "the delimiter cannot be a line break";
-    if (dialect.quote && is_line_break(*dialect.quote)) return "the quote cannot be a line break";
-    if (dialect.escape && is_line_break(*dialect.escape)) return "the escape cannot be a line break";
-    if (dialect.quote == dialect.delimiter) return "the quote and the delimiter are the same byte";
-    if (dialect.escape == dialect.delimiter) return "the escape and the delimiter are the same byte";
-    if (dialect.escape && dialect.escape == dialect.quote) return "the escape and the quote are the same byte";
-    return std::nullopt;
+    const char* fault = fault_of(dialect);
+    return fault != nullptr ? std::optional<std::string>(fault) : std::nullopt;
 }
 
 const Dialect& checked(const Dialect& dialect) {

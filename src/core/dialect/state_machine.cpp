@@ -1,6 +1,7 @@
 #include "core/dialect/state_machine.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace cleave {
 namespace {
@@ -56,7 +57,19 @@ Transition transition(const Dialect& dialect, Quoting quoting, State state, std:
     return {next, starts, next == State::kQuoted && !is_quoted(state) && state != State::kQuoteInQuoted};
 }
 
+bool breaks_lines(std::optional<std::uint8_t> byte) { return byte == '\n' || byte == '\r'; }
+
 }  // namespace
+
+const char* fault_of(const Dialect& dialect) noexcept {
+    if (breaks_lines(dialect.delimiter)) return "the delimiter cannot be a line break";
+    if (breaks_lines(dialect.quote)) return "the quote cannot be a line break";
+    if (breaks_lines(dialect.escape)) return "the escape cannot be a line break";
+    if (dialect.quote == dialect.delimiter) return "the quote and the delimiter are the same byte";
+    if (dialect.escape == dialect.delimiter) return "the escape and the delimiter are the same byte";
+    if (dialect.escape && dialect.escape == dialect.quote) return "the escape and the quote are the same byte";
+    return nullptr;
+}
 
 StateMachine::StateMachine(const Dialect& dialect, Quoting quoting) {
     // All bytes without a role behave the same way. There is always such a byte, because there are more bytes than

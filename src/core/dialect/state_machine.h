@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "cleave/dialect.h"
+#include "cleave/dialect_rules.h"
 
 namespace cleave {
 
@@ -32,6 +32,9 @@ struct Transition {
     bool starts_record;  // a record starts at this byte
     bool opens_quote;    // this byte opens a quoted section
 };
+
+// What is wrong with the dialect, as dialect_fault() says it; null if nothing is.
+const char* fault_of(const Dialect& dialect) noexcept;
 
 // Immutable after construction. Takes up 6 KiB.
 class StateMachine {

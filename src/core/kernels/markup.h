@@ -1,7 +1,7 @@
 // Converts a dialect into the parameters of a kernel.
 #pragma once
 
-#include "cleave/dialect.h"
+#include "cleave/dialect_rules.h"
 #include "core/kernels/kernel.h"
 
 namespace cleave {

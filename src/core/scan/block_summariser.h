@@ -17,6 +17,7 @@
 #include "cleave/dialect.h"
 #include "cleave/scan.h"
 #include "core/dialect/state_machine.h"
+#include "core/scan/rescan.h"
 #include "core/scan/summarise.h"
 #include "core/scan/walker.h"
 

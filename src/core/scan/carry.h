@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "cleave/dialect.h"
+#include "cleave/dialect_rules.h"
 #include "core/dialect/state_machine.h"
 #include "core/kernels/kernel.h"
 

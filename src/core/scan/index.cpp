@@ -2,7 +2,7 @@
 //
 //   for each block, across all threads:
 //       summarise it, once as if it began outside quotes, once as if inside
-//       if the likelier of the two summaries is suspect: walk the block from that state (see summarise.h)
+//       if the likelier of the two summaries is suspect: walk the block from that state (see rescan.h)
 //   for each block, in order, with the true state at its start:
 //       note that state and the number of records before the block
 //       if nothing is suspect from that state: take the number of records and the end state from the summary

@@ -2,32 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-
-#include "base/bits.h"
-#include "core/kernels/markup.h"
-#include "core/scan/carry.h"
 
 namespace cleave {
-namespace {
-
-// How many bytes the kernel marks in one call.
-constexpr std::size_t kSliceSize = 256 * kStepSize;
-
-}  // namespace
-
-Walker::Walker(const Dialect& dialect, const Kernel& kernel, const Lead& lead)
-    : dialect_(dialect), kernel_(&kernel), markup_(markup_of(dialect)), machine_(dialect), lead_(lead) {
-    seek(0, 0, State::kRecordStart);
-}
-
-void Walker::seek(std::uint64_t offset, std::uint64_t records, State state) {
-    position_.carry = carry_of(state);
-    position_.offset = offset;
-    position_.records = records;
-}
-
-State Walker::state() const { return state_of(position_.carry, dialect_.escape_scope); }
 
 std::span<const std::uint64_t> Walker::walk(std::span<const std::uint8_t> bytes) {
     starts_.resize((bytes.size() + kStepSize - 1) / kStepSize);
@@ -39,13 +15,6 @@ std::span<const std::uint64_t> Walker::walk(std::span<const std::uint8_t> bytes)
     return starts_;
 }
 
-std::optional<std::size_t> Walker::last_of(std::span<const std::uint64_t> starts) {
-    std::size_t words = starts.size();
-    while (words > 0 && starts[words - 1] == 0) --words;
-    if (words == 0) return std::nullopt;
-    return words * kStepSize - 1 - static_cast<std::size_t>(std::countl_zero(starts[words - 1]));
-}
-
 void Walker::pass(std::span<const std::uint8_t> bytes) {
     std::array<std::uint64_t, kSliceSize / kStepSize> starts;
     while (!bytes.empty()) bytes = bytes.subspan(advance(bytes, starts.data()));
@@ -55,52 +24,6 @@ std::size_t Walker::advance(std::span<const std::uint8_t> bytes, std::uint64_t* 
     const std::size_t size = std::min(bytes.size(), kSliceSize);
     read(bytes.first(size), starts);
     return size;
-}
-
-void Walker::read(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
-    const Rules rules = dialect_.quoting == Quoting::kFieldStart ? Rules::kFieldStart : Rules::kAnywhere;
-    while (!bytes.empty()) {
-        std::size_t done = mark(rules, bytes, starts);
-        if (done == 0) {
-            done = std::min(bytes.size(), kStepSize);
-            *starts = step_exactly(bytes.first(done));
-        }
-        starts += (done + kStepSize - 1) / kStepSize;
-        bytes = bytes.subspan(done);
-    }
-}
-
-// Lets the kernel mark record starts until it stops, and returns how many bytes it processed. The kernel knows nothing
-// about leads.
-std::size_t Walker::mark(Rules rules, std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
-    if (position_.offset < lead_.size) return 0;
-    return kernel_->mark[static_cast<std::size_t>(rules)][markup_.variant](
-        markup_, bytes.data(), std::min(bytes.size(), kSliceSize), position_, starts);
-}
-
-// Runs the state machine over at most 64 bytes, and returns their record starts.
-std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
-    std::uint64_t starts = 0;
-    State state = this->state();
-    for (std::size_t i = 0; i < step.size(); ++i) {
-        const Transition transition = transition_at(position_.offset++, state, step[i]);
-        starts |= std::uint64_t{transition.starts_record} << i;
-        if (transition.opens_quote) position_.open_end = position_.offset;
-        state = transition.next;
-    }
-    position_.carry = carry_of(state);
-    position_.records += count_bits(starts);
-    return starts;
-}
-
-// The state machine's transition, except in the lead. A byte order mark belongs to the first record, whose first field
-// starts after it. A preamble is the first record, and it ends that record whatever its last byte is.
-Transition Walker::transition_at(std::uint64_t offset, State state, std::uint8_t byte) const {
-    if (offset < lead_.size) {
-        const bool ends_record = lead_.is_preamble && offset + 1 == lead_.size;
-        return {ends_record ? State::kRecordStart : State::kFieldStart, offset == 0, false};
-    }
-    return machine_.step(state, byte);
 }
 
 std::optional<Place> Walker::open_quote() const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/scan/block_summariser.h"
-#include "core/scan/summarise.h"
+#include "core/scan/rescan.h"
 
 namespace cleave {
 

@@ -1,0 +1,440 @@
+// One pass over bytes for all states in which a reader can enter them. The idea is that of "Ranges" in
+// doc/internals/design.md: readers that enter in different states are soon in the same one, and continue as one.
+//
+//   read the first bytes from every state
+//   for each part, except a short one at the end:
+//       summarise it, once as if it began outside quotes, once as if inside
+//       for each state that a reader is in:
+//           get its row of the part from the summary; or from a walk, if that state is not the one that the bytes
+//           before the part suggest, or if the part is suspect from that state
+//   read the end from every state that is left
+//
+// A reader whose state is known is the same with a single state. The summary of a part says how many records start in
+// it, but not where. The first and last starts of a row are found after the pass: the part is walked once more from
+// the state that the reader entered it in. Mostly they are in the first bytes and at the end, which were walked.
+#include "core/scan/boundary.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/bits.h"
+#include "core/dialect/state_machine.h"
+#include "core/kernels/kernel_list.h"
+#include "core/kernels/markup.h"
+#include "core/scan/carry.h"
+
+namespace cleave {
+namespace {
+
+using Row = cleave_scan_row;
+using Octets = std::span<const std::uint8_t>;
+
+static_assert(CLEAVE_SCAN_START == kStateCount && static_cast<int>(State::kCarriageReturn) == CLEAVE_SCAN_RETURN);
+static_assert(sizeof(cleave_scan_state) == 24 && sizeof(cleave_scan_row) == 40 && sizeof(cleave_scan_summary) == 472);
+
+constexpr std::array<std::uint8_t, 3> kMark = {0xEF, 0xBB, 0xBF};  // the byte order mark
+constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 59;
+
+// The first bytes; a part, which stays in the level 2 cache if it must be walked too; the end, at least this much.
+constexpr std::size_t kLeadingSize = 256;
+constexpr std::size_t kSummarisedSize = std::size_t{256} << 10;
+constexpr std::size_t kTrailingSize = 1024;
+constexpr std::size_t kUnit = kLaneCount * kLaneUnit;  // whole units are summarised fastest
+
+// Stands for an offset that is not yet known: a walk from `state` finds it in the part that begins at `begin`.
+constexpr std::uint64_t kSought = std::uint64_t{1} << 63;
+std::uint64_t sought(std::size_t begin, State state) {
+    return kSought | std::uint64_t{begin} << 4 | static_cast<std::uint64_t>(state);
+}
+bool is_sought(std::uint64_t offset) { return offset >= kSought && offset < CLEAVE_SCAN_BEFORE; }
+
+bool may_be_open(State state) { return is_quoted(state) || state == State::kQuoteInQuoted; }
+
+Row joined(const Row& first, const Row& second) {
+    return {first.records + second.records, first.first == CLEAVE_SCAN_NONE ? second.first : first.first,
+            second.last == CLEAVE_SCAN_NONE ? first.last : second.last,
+            second.open_quote == CLEAVE_SCAN_BEFORE ? first.open_quote : second.open_quote, second.state};
+}
+
+constexpr Row kNoRow = {0, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, CLEAVE_SCAN_STATES};
+
+void follow(cleave_scan_state& state, const Row& row, std::uint64_t size) {
+    state.state = static_cast<std::uint32_t>(row.state);
+    state.offset += size;
+    if (row.open_quote != CLEAVE_SCAN_BEFORE) state.open_quote = row.open_quote;
+}
+
+// No record has begun that does not also end here.
+bool is_complete(std::uint64_t state) { return state == CLEAVE_SCAN_RECORD_START || state == CLEAVE_SCAN_START; }
+
+bool is_valid(RowReader& reader, const cleave_scan_state& state) {
+    if (state.version != CLEAVE_SCAN_VERSION || state.offset >= kMaxOffset) return false;
+    if (!reader.can_enter(state.state, state.offset)) return false;
+    return reader.is_open(state.state) ? state.open_quote < state.offset : state.open_quote == CLEAVE_SCAN_NONE;
+}
+
+// How bytes end that leave a reader in this state.
+void describe(RowReader& reader, const cleave_scan_state& state, cleave_scan_counts& counts) {
+    const State exact = reader.exact(state.state);
+    counts.open_quote = is_quoted(exact) ? state.open_quote : CLEAVE_SCAN_NONE;
+    counts.ending = (is_complete(state.state) || exact == State::kCarriageReturn ? 0 : CLEAVE_SCAN_UNTERMINATED) |
+                    (exact == State::kCarriageReturn ? CLEAVE_SCAN_LONE_RETURN : 0) |
+                    (is_quoted(exact) ? CLEAVE_SCAN_OPEN_QUOTE : 0) | (is_escape(exact) ? CLEAVE_SCAN_OPEN_ESCAPE : 0);
+}
+
+// The offset of start number `number` of those that are marked in these words.
+std::size_t start_number(const std::uint64_t* starts, std::size_t number) {
+    std::size_t step = 0;
+    for (; count_bits(starts[step]) <= number; ++step) number -= count_bits(starts[step]);
+    std::uint64_t bits = starts[step];
+    for (; number > 0; --number) bits &= bits - 1;
+    return step * kStepSize + first_bit(bits);
+}
+
+}  // namespace
+
+const char* read_dialect(const cleave_scan_dialect& wanted, Dialect& dialect) noexcept {
+    const auto is_byte = [](std::int16_t byte) { return byte >= -1 && byte <= UINT8_MAX; };
+    if (!is_byte(wanted.quote)) return "the quote must be a byte or -1";
+    if (!is_byte(wanted.escape)) return "the escape must be a byte or -1";
+    if (wanted.terminator > CLEAVE_SCAN_ANY) return "no such terminator";
+    if (wanted.quoting > CLEAVE_SCAN_ANYWHERE) return "no such quote mode";
+    if (wanted.escape_scope > CLEAVE_SCAN_QUOTED) return "no such scope of escapes";
+    const auto role = [](std::int16_t byte) {
+        return byte < 0 ? std::optional<std::uint8_t>() : static_cast<std::uint8_t>(byte);
+    };
+    dialect.delimiter = wanted.delimiter;
+    dialect.quote = role(wanted.quote);
+    dialect.escape = role(wanted.escape);
+    dialect.terminator = static_cast<Terminator>(wanted.terminator);
+    dialect.quoting = static_cast<Quoting>(wanted.quoting);
+    dialect.escape_scope = static_cast<EscapeScope>(wanted.escape_scope);
+    return fault_of(dialect);
+}
+
+RowReader::RowReader(const Dialect& dialect, const Kernel& kernel) noexcept
+    : dialect_(dialect), kernel_(kernel), stepper_(dialect, kernel) {}
+
+// Without quotes, the first byte of a field is like any other.
+State RowReader::settled(State state) const noexcept {
+    return !dialect_.quote && state == State::kFieldStart ? State::kUnquoted : state;
+}
+
+bool RowReader::can_enter(std::uint64_t state, std::uint64_t offset) const noexcept {
+    if (state >= CLEAVE_SCAN_START) return state < CLEAVE_SCAN_STATES && offset == state - CLEAVE_SCAN_START;
+    if (offset == 0) return false;
+    const EscapeUse use = escape_use(dialect_);
+    switch (static_cast<State>(state)) {
+        case State::kFieldStart:
+        case State::kQuoted:
+        case State::kQuoteInQuoted: return dialect_.quote.has_value();
+        case State::kEscape: return use == EscapeUse::kEverywhere;
+        case State::kEscapeInQuoted: return dialect_.quote && use != EscapeUse::kNone;
+        case State::kCarriageReturn: return dialect_.terminator == Terminator::kAny;
+        default: return true;
+    }
+}
+
+// The state of the machine, if the bytes so far are not the beginning of a byte order mark.
+State RowReader::exact(std::uint64_t state) noexcept {
+    if (state < CLEAVE_SCAN_START) return static_cast<State>(state);
+    const Octets mark = Octets(kMark).first(static_cast<std::size_t>(state - CLEAVE_SCAN_START));
+    return static_cast<State>(walk_exactly(State::kRecordStart, 0, mark).state);
+}
+
+bool RowReader::is_open(std::uint64_t state) noexcept { return may_be_open(exact(state)); }
+
+Row RowReader::row_at(std::uint64_t state) noexcept {
+    return {0, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, is_open(state) ? CLEAVE_SCAN_BEFORE : CLEAVE_SCAN_NONE, state};
+}
+
+Row RowReader::walk_exactly(State state, std::uint64_t begin, Octets bytes) noexcept {
+    Row row = kNoRow;
+    std::array<std::uint64_t, Stepper::kSliceSize / kStepSize> starts;
+    stepper_.seek(begin, 0, state);
+    stepper_.forget_quote();
+    while (!bytes.empty()) {
+        const std::uint64_t offset = stepper_.offset();
+        const auto slice = bytes.first(std::min(bytes.size(), Stepper::kSliceSize));
+        stepper_.read(slice, starts.data());
+        const std::span words(starts.data(), (slice.size() + kStepSize - 1) / kStepSize);
+        if (const auto last = last_start(words)) {
+            row.last = offset + *last;
+            if (row.first == CLEAVE_SCAN_NONE) {
+                row.first = offset + start_number(starts.data(), 0);
+            }
+        }
+        bytes = bytes.subspan(slice.size());
+    }
+    const Row after = row_of(stepper_);
+    return {after.records, row.first, row.last, after.open_quote, after.state};
+}
+
+Row RowReader::row_of(const Stepper& stepper) const noexcept {
+    Row row = kNoRow;
+    row.records = stepper.records();
+    row.state = static_cast<std::uint64_t>(settled(stepper.state()));
+    if (may_be_open(stepper.state())) {
+        row.open_quote = stepper.open_end() == 0 ? CLEAVE_SCAN_BEFORE : stepper.open_end() - 1;
+    }
+    return row;
+}
+
+Row RowReader::walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noexcept {
+    Row row = row_at(state);
+    for (; row.state >= CLEAVE_SCAN_START && !bytes.empty(); bytes = bytes.subspan(1), ++begin) {
+        Row one = walk_exactly(exact(row.state), begin, bytes.first(1));
+        if (bytes.front() == kMark[row.state - CLEAVE_SCAN_START]) {
+            const bool is_whole = row.state == CLEAVE_SCAN_MARK_2;
+            one.state = is_whole ? static_cast<std::uint64_t>(settled(State::kFieldStart)) : row.state + 1;
+            if (is_whole) one.open_quote = CLEAVE_SCAN_NONE;
+        }
+        row = joined(row, one);
+    }
+    return bytes.empty() ? row : joined(row, walk_exactly(static_cast<State>(row.state), begin, bytes));
+}
+
+std::size_t RowReader::end_of_part(std::size_t begin) const noexcept {
+    const std::size_t rest = bytes_.size() - begin;
+    if (begin == 0) return std::min(rest, kLeadingSize);
+    if (rest >= kSummarisedSize + kTrailingSize) return begin + kSummarisedSize;
+    const std::size_t size = (rest - std::min(rest, kTrailingSize)) / kUnit * kUnit;
+    return size > 0 ? begin + size : bytes_.size();
+}
+
+// Whether what the bytes before an offset mean can be found from these bytes: they are not all escapes.
+bool RowReader::is_looked_back(std::size_t offset) const noexcept {
+    const auto before = bytes_.first(std::min(offset - 1, kLeadingSize));
+    return !std::ranges::all_of(before, [this](std::uint8_t byte) { return dialect_.escape == byte; });
+}
+
+void RowReader::pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noexcept {
+    begin_ = begin;
+    bytes_ = bytes;
+    for (std::size_t at = 0, end = 0; at < bytes.size(); at = end) {
+        end = end_of_part(at);
+        const bool is_block = at > 0 && end - at >= kUnit && is_looked_back(at);
+        std::optional<SummarisedBlock> block;
+        if (is_block) block = summarise_block(bytes, 0, at, end, dialect_, kernel_);
+        std::array<std::optional<Row>, CLEAVE_SCAN_STATES> found;
+        for (Row& row : rows) {
+            if (row.state == CLEAVE_SCAN_STATES) continue;
+            std::optional<Row>& part = found[row.state];
+            if (!part && block) part = row_of_block(static_cast<State>(row.state), at, end, *block);
+            if (!part) part = walk(row.state, begin + at, bytes.subspan(at, end - at));
+            row = joined(row, *part);
+        }
+    }
+}
+
+// The row of a part that a reader enters in this state. No value if the summary of the part is not enough.
+std::optional<Row> RowReader::row_of_block(State state, std::size_t begin, std::size_t end,
+                                           const SummarisedBlock& block) const noexcept {
+    const std::size_t inside = is_quoted(state) ? 1 : 0;
+    Carry carry = block.before;
+    carry.inside = static_cast<std::uint8_t>(inside);
+    if (!block.well_known || settled(state_of(carry, dialect_.escape_scope)) != state) return std::nullopt;
+    const bool heeds_suspects = dialect_.quoting == Quoting::kFieldStart || escape_use(dialect_) == EscapeUse::kQuoted;
+    if (heeds_suspects && block.summary.suspect[inside] != 0) return std::nullopt;
+    carry = *local_carry(bytes_, 0, end, dialect_);
+    carry.inside = static_cast<std::uint8_t>(inside ^ block.summary.flips);
+    const State after = settled(state_of(carry, dialect_.escape_scope));
+    const std::uint64_t here = sought(begin, state);
+    const std::uint64_t start = block.summary.records[inside] > 0 ? here : CLEAVE_SCAN_NONE;
+    Row row{block.summary.records[inside], start, start, CLEAVE_SCAN_NONE, static_cast<std::uint64_t>(after)};
+    if (!may_be_open(after)) return row;
+    row.open_quote = here;  // the section opens in this part, if it began outside
+    if (row.records > 0 || (inside == 0 && state != State::kQuoteInQuoted)) return row;
+    const bool has_quote = std::memchr(bytes_.data() + begin, *dialect_.quote, end - begin) != nullptr;
+    if (has_quote || inside == 0) return std::nullopt;
+    row.open_quote = CLEAVE_SCAN_BEFORE;
+    return row;
+}
+
+void RowReader::find(Row& row, std::uint64_t Row::*offset) noexcept {
+    if (!is_sought(row.*offset)) return;
+    const auto begin = static_cast<std::size_t>((row.*offset & ~kSought) >> 4);
+    const std::size_t end = end_of_part(begin);
+    auto state = static_cast<State>(row.*offset & 15);
+    // The first start is near, as a rule.
+    for (std::size_t at = begin, size = 0; at < end && is_sought(row.*offset); at += size) {
+        size = offset == &Row::first ? std::min(end - at, Stepper::kSliceSize) : end - at;
+        const Row part = walk_exactly(state, begin_ + at, bytes_.subspan(at, size));
+        if (part.*offset != CLEAVE_SCAN_NONE) row.*offset = part.*offset;
+        state = static_cast<State>(part.state);
+    }
+}
+
+std::int32_t scan_bytes(const Kernel& kernel, const cleave_scan_dialect& wanted, cleave_scan_state& state, Octets bytes,
+                        cleave_scan_counts& counts) noexcept {
+    Dialect dialect;
+    if (read_dialect(wanted, dialect) != nullptr) return CLEAVE_SCAN_INVALID;
+    RowReader reader(dialect, kernel);
+    if (!is_valid(reader, state) || bytes.size() >= kMaxOffset - state.offset) return CLEAVE_SCAN_INVALID;
+    Row row = reader.row_at(state.state);
+    reader.pass({&row, 1}, state.offset, bytes);
+    reader.find(row, &Row::open_quote);
+    const bool was_complete = is_complete(state.state);
+    const bool has_start = row.last != CLEAVE_SCAN_NONE;
+    counts.records = row.records - (was_complete && has_start ? 1 : 0);
+    counts.last = CLEAVE_SCAN_NONE;
+    if (row.state == CLEAVE_SCAN_RECORD_START && !bytes.empty()) {
+        ++counts.records;
+        counts.last = state.offset + bytes.size();
+    } else if (counts.records > 0) {
+        reader.find(row, &Row::last);
+        counts.last = row.last;
+    }
+    follow(state, row, bytes.size());
+    describe(reader, state, counts);
+    return 0;
+}
+
+std::size_t find_starts(const Kernel& kernel, const cleave_scan_dialect& wanted, cleave_scan_state& state, Octets bytes,
+                        std::span<std::uint64_t> out) noexcept {
+    Dialect dialect;
+    if (read_dialect(wanted, dialect) != nullptr) return SIZE_MAX;
+    RowReader reader(dialect, kernel);
+    if (!is_valid(reader, state) || bytes.size() >= kMaxOffset - state.offset) return SIZE_MAX;
+    Stepper stepper(dialect, kernel);
+    std::array<std::uint64_t, Stepper::kSliceSize / kStepSize> starts;
+    std::size_t found = 0;
+    bool is_full = false;
+    while (!bytes.empty() && !is_full) {
+        if (state.state >= CLEAVE_SCAN_START) {
+            const Row row = reader.walk(state.state, state.offset, bytes.first(1));
+            if (row.records > out.size() - found) break;
+            if (row.records > 0) out[found++] = state.offset;
+            follow(state, row, 1);
+            bytes = bytes.subspan(1);
+            continue;
+        }
+        // Not much more than there is room for, so that many calls with little room do not read the same bytes again.
+        const std::size_t steps = std::clamp<std::size_t>(out.size() - found, 1, starts.size());
+        auto slice = bytes.first(std::min(bytes.size(), steps * kStepSize));
+        const auto read = [&] {
+            stepper.seek(state.offset, 0, static_cast<State>(state.state));
+            stepper.forget_quote();
+            stepper.read(slice, starts.data());
+        };
+        read();
+        is_full = stepper.records() > out.size() - found;
+        if (is_full) {
+            slice = slice.first(start_number(starts.data(), out.size() - found));
+            read();
+        }
+        for (std::size_t step = 0; step * kStepSize < slice.size(); ++step) {
+            for (std::uint64_t bits = starts[step]; bits != 0; bits &= bits - 1) {
+                out[found++] = state.offset + step * kStepSize + first_bit(bits);
+            }
+        }
+        follow(state, reader.row_of(stepper), slice.size());
+        bytes = bytes.subspan(slice.size());
+    }
+    return found;
+}
+
+std::int32_t summarise_bytes(const Kernel& kernel, const cleave_scan_dialect& wanted, std::uint64_t begin, Octets bytes,
+                             cleave_scan_summary& summary) noexcept {
+    Dialect dialect;
+    if (read_dialect(wanted, dialect) != nullptr) return CLEAVE_SCAN_INVALID;
+    if (begin >= kMaxOffset || bytes.size() >= kMaxOffset - begin) return CLEAVE_SCAN_INVALID;
+    RowReader reader(dialect, kernel);
+    summary = {CLEAVE_SCAN_VERSION, wanted, begin, begin + bytes.size(), {}};
+    for (std::uint64_t state = 0; state < CLEAVE_SCAN_STATES; ++state) {
+        summary.rows[state] = reader.can_enter(state, begin) ? reader.row_at(state) : kNoRow;
+    }
+    reader.pass(summary.rows, begin, bytes);
+    for (const auto offset : {&Row::first, &Row::last, &Row::open_quote}) {
+        for (Row& row : summary.rows) {
+            const std::uint64_t before = row.*offset;
+            reader.find(row, offset);
+            for (Row& other : summary.rows) {
+                if (is_sought(before) && other.*offset == before) other.*offset = row.*offset;
+            }
+        }
+    }
+    return 0;
+}
+
+}  // namespace cleave
+
+namespace {
+
+std::span<const std::uint8_t> span_of(const void* bytes, size_t size) {
+    return {static_cast<const std::uint8_t*>(bytes), size};
+}
+
+}  // namespace
+
+const char* cleave_scan_fault(const cleave_scan_dialect* dialect) {
+    cleave::Dialect settled;
+    return cleave::read_dialect(*dialect, settled);
+}
+
+cleave_scan_state cleave_scan_begin(const cleave_scan_dialect* /*dialect*/) {
+    return {CLEAVE_SCAN_VERSION, CLEAVE_SCAN_START, 0, CLEAVE_SCAN_NONE};
+}
+
+int32_t cleave_scan(const cleave_scan_dialect* dialect, cleave_scan_state* state, const void* bytes, size_t size,
+                    cleave_scan_counts* counts) {
+    return cleave::scan_bytes(cleave::preferred_kernel(), *dialect, *state, span_of(bytes, size), *counts);
+}
+
+size_t cleave_scan_starts(const cleave_scan_dialect* dialect, cleave_scan_state* state, const void* bytes, size_t size,
+                          uint64_t* out, size_t room) {
+    return cleave::find_starts(cleave::preferred_kernel(), *dialect, *state, span_of(bytes, size), {out, room});
+}
+
+int32_t cleave_summarise(const cleave_scan_dialect* dialect, uint64_t begin, const void* bytes, size_t size,
+                         cleave_scan_summary* summary) {
+    return cleave::summarise_bytes(cleave::preferred_kernel(), *dialect, begin, span_of(bytes, size), *summary);
+}
+
+int32_t cleave_scan_end(const cleave_scan_dialect* dialect, const cleave_scan_state* state,
+                        cleave_scan_counts* counts) {
+    cleave_scan_state end = *state;
+    cleave_scan_counts found;
+    if (cleave_scan(dialect, &end, nullptr, 0, &found) != 0) return CLEAVE_SCAN_INVALID;
+    found.records = cleave::is_complete(state->state) ? 0 : 1;
+    if (found.records > 0) found.last = state->offset;
+    *counts = found;
+    return 0;
+}
+
+int32_t cleave_compose(const cleave_scan_summary* first, const cleave_scan_summary* second, cleave_scan_summary* both) {
+    const bool is_same = std::memcmp(&first->dialect, &second->dialect, sizeof first->dialect) == 0;
+    if (first->version != CLEAVE_SCAN_VERSION || second->version != CLEAVE_SCAN_VERSION || !is_same ||
+        first->end != second->begin) {
+        return CLEAVE_SCAN_INVALID;
+    }
+    cleave_scan_summary sum = *first;
+    sum.end = second->end;
+    for (cleave_scan_row& row : sum.rows) {
+        if (row.state == CLEAVE_SCAN_STATES) continue;
+        if (row.state > CLEAVE_SCAN_STATES || second->rows[row.state].state >= CLEAVE_SCAN_STATES) {
+            return CLEAVE_SCAN_INVALID;
+        }
+        row = cleave::joined(row, second->rows[row.state]);
+    }
+    *both = sum;
+    return 0;
+}
+
+int32_t cleave_resolve(const cleave_scan_summary* summary, cleave_scan_state* state, cleave_scan_range* range) {
+    cleave_scan_state after = *state;
+    cleave_scan_counts counts;
+    if (summary->version != CLEAVE_SCAN_VERSION || summary->begin != state->offset || summary->end < summary->begin ||
+        cleave_scan(&summary->dialect, &after, nullptr, 0, &counts) != 0) {
+        return CLEAVE_SCAN_INVALID;
+    }
+    const cleave_scan_row& row = summary->rows[state->state];
+    if (row.state >= CLEAVE_SCAN_STATES) return CLEAVE_SCAN_INVALID;
+    cleave::follow(after, row, summary->end - summary->begin);
+    cleave_scan_state same = after;
+    if (cleave_scan(&summary->dialect, &same, nullptr, 0, &counts) != 0) return CLEAVE_SCAN_INVALID;
+    *range = {row.records, row.first, row.last};
+    *state = after;
+    return 0;
+}
