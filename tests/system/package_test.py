@@ -24,7 +24,7 @@ SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
 GUIDE = os.path.join(SOURCE, "doc", "guide", "library.md")
 SYMBOLS = os.path.join(SOURCE, "cmake", "libcleave.symbols")
-C_HEADER = os.path.join(SOURCE, "include", "cleave", "cleave_c.h")
+C_HEADERS = [os.path.join(SOURCE, "include", "cleave", name) for name in ("cleave_c.h", "cleave_scan.h")]
 COMPLETIONS = {"bash": "usr/share/bash-completion/completions/cleave",
                "zsh": "usr/share/zsh/vendor-completions/_cleave",
                "fish": "usr/share/fish/vendor_completions.d/cleave.fish"}
@@ -141,8 +141,10 @@ def check_exports(root, build):
     library = glob.glob(root + "/usr/lib/*/libcleave.so.1")[0]
     check("[libcleave.so.1]" in run("readelf", "-d", library), "the name in the library is libcleave.so.1")
     names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
-    with open(C_HEADER) as file:
-        declared = set(re.findall(r"\b(cleave_\w+)\(", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)))
+    declared = set()
+    for path in C_HEADERS:
+        with open(path) as file:
+            declared |= set(re.findall(r"\b(cleave_\w+)\(", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)))
     in_c = {name for name in names if name.startswith("cleave_")}
     check(in_c == declared, "the C interface is exported: %s" % sorted(in_c ^ declared))
     others = [name for name in names if not re.match(r"_Z(NK?[RO]?|GVN|TIN|TSN|TVN)6cleave", name) and name not in in_c]

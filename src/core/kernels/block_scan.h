@@ -14,10 +14,13 @@ constexpr void add_variant(Kernel& kernel) {
     constexpr std::uint8_t kIndex = variant_of(kHasQuote, kAnyTerminator, kEscape);
     kernel.summarise[kIndex] = &summarise<Isa, kHasQuote, kAnyTerminator, kEscape>;
     kernel.summarise_lanes[kIndex] = &summarise_lanes<Isa, kHasQuote, kAnyTerminator, kEscape>;
+    // Without quotes, there is one mode.
+    constexpr Rules kFieldStart = kHasQuote ? Rules::kFieldStart : Rules::kBoth;
+    constexpr Rules kAnywhere = kHasQuote ? Rules::kAnywhere : Rules::kBoth;
     kernel.mark[static_cast<std::size_t>(Rules::kFieldStart)][kIndex] =
-        &mark<Isa, Rules::kFieldStart, kHasQuote, kAnyTerminator, kEscape>;
+        &mark<Isa, kFieldStart, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[static_cast<std::size_t>(Rules::kAnywhere)][kIndex] =
-        &mark<Isa, Rules::kAnywhere, kHasQuote, kAnyTerminator, kEscape>;
+        &mark<Isa, kAnywhere, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[static_cast<std::size_t>(Rules::kBoth)][kIndex] =
         &mark<Isa, Rules::kBoth, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark_fields[kIndex] = &mark_fields<Isa, kHasQuote, kAnyTerminator, kEscape>;

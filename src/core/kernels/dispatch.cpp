@@ -9,6 +9,8 @@
 
 namespace cleave {
 
+static_assert(sizeof(void*) == 8, "cleave needs 64-bit sizes");
+
 std::vector<const Kernel*> available_kernels() {
     std::vector<const Kernel*> kernels;
     for (const KernelRow& row : kernel_rows()) {

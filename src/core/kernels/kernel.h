@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// The scan, and the binary output of the command, need little-endian words and 64-bit sizes.
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(void*) == 8, "cleave needs little-endian, 64 bits");
+// The scan, and the binary output of the command, need little-endian words.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cleave needs little-endian words");
 
 // The bytes to look for, and the variant of the scan that looks for them (see kernels/markup.h).
 struct Markup {

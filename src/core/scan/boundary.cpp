@@ -40,7 +40,7 @@ constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 59;
 constexpr std::size_t kLeadingSize = 256;
 constexpr std::size_t kSummarisedSize = std::size_t{256} << 10;
 constexpr std::size_t kTrailingSize = 1024;
-constexpr std::size_t kUnit = kLaneCount * kLaneUnit;  // whole units are summarised fastest
+constexpr std::size_t kUnit = kLaneCount * kLaneUnit;  // only whole units are summarised
 
 // Stands for an offset that is not yet known: a walk from `state` finds it in the part that begins at `begin`.
 constexpr std::uint64_t kSought = std::uint64_t{1} << 63;
@@ -139,7 +139,7 @@ bool RowReader::can_enter(std::uint64_t state, std::uint64_t offset) const noexc
 // The state of the machine, if the bytes so far are not the beginning of a byte order mark.
 State RowReader::exact(std::uint64_t state) noexcept {
     if (state < CLEAVE_SCAN_START) return static_cast<State>(state);
-    const Octets mark = Octets(kMark).first(static_cast<std::size_t>(state - CLEAVE_SCAN_START));
+    const Octets mark = Octets(kMark).first(static_cast<std::size_t>(state) - CLEAVE_SCAN_START);
     return static_cast<State>(walk_exactly(State::kRecordStart, 0, mark).state);
 }
 
@@ -185,7 +185,7 @@ Row RowReader::walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noex
     Row row = row_at(state);
     for (; row.state >= CLEAVE_SCAN_START && !bytes.empty(); bytes = bytes.subspan(1), ++begin) {
         Row one = walk_exactly(exact(row.state), begin, bytes.first(1));
-        if (bytes.front() == kMark[row.state - CLEAVE_SCAN_START]) {
+        if (bytes.front() == kMark[static_cast<std::size_t>(row.state) - CLEAVE_SCAN_START]) {
             const bool is_whole = row.state == CLEAVE_SCAN_MARK_2;
             one.state = is_whole ? static_cast<std::uint64_t>(settled(State::kFieldStart)) : row.state + 1;
             if (is_whole) one.open_quote = CLEAVE_SCAN_NONE;
@@ -214,13 +214,13 @@ void RowReader::pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noe
     bytes_ = bytes;
     for (std::size_t at = 0, end = 0; at < bytes.size(); at = end) {
         end = end_of_part(at);
-        const bool is_block = at > 0 && end - at >= kUnit && is_looked_back(at);
+        const bool is_block = at > 0 && end < bytes.size() && is_looked_back(at);  // of whole units
         std::optional<SummarisedBlock> block;
         if (is_block) block = summarise_block(bytes, 0, at, end, dialect_, kernel_);
         std::array<std::optional<Row>, CLEAVE_SCAN_STATES> found;
         for (Row& row : rows) {
             if (row.state == CLEAVE_SCAN_STATES) continue;
-            std::optional<Row>& part = found[row.state];
+            std::optional<Row>& part = found[static_cast<std::size_t>(row.state)];
             if (!part && block) part = row_of_block(static_cast<State>(row.state), at, end, *block);
             if (!part) part = walk(row.state, begin + at, bytes.subspan(at, end - at));
             row = joined(row, *part);

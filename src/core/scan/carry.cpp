@@ -5,7 +5,7 @@ namespace {
 
 // A longer run of escapes is not followed here but by the state machine, so that no input can make the look-back
 // quadratic.
-constexpr std::uint64_t kMaxEscapeRun = kLookBack - 1;
+constexpr std::size_t kMaxEscapeRun = kLookBack - 1;
 
 }  // namespace
 
@@ -29,12 +29,12 @@ State state_of(const Carry& carry, EscapeScope scope) {
     return carry.field_may_open != 0 ? State::kFieldStart : State::kUnquoted;
 }
 
-std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::uint64_t begin, std::uint64_t offset,
+std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::size_t begin, std::size_t offset,
                                  const Dialect& dialect) {
     if (offset <= begin) return carry_of(State::kFieldStart);
     const std::uint8_t last = bytes[offset - 1];
-    const std::uint64_t run_end = dialect.escape == last ? offset : offset - 1;
-    std::uint64_t run = 0;
+    const std::size_t run_end = dialect.escape == last ? offset : offset - 1;
+    std::size_t run = 0;
     while (run < run_end - begin && dialect.escape == bytes[run_end - 1 - run]) {
         if (++run == kMaxEscapeRun) return std::nullopt;
     }

@@ -2,6 +2,7 @@
 // from the bytes before it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,11 +20,11 @@ Carry carry_of(State state);
 State state_of(const Carry& carry, EscapeScope scope);
 
 // local_carry() needs at most this many bytes before the offset.
-constexpr std::uint64_t kLookBack = 4097;
+constexpr std::size_t kLookBack = 4097;
 
 // The carry at `offset`, found from the bytes before it. `inside` is left at 0. Returns nothing if these bytes are a
 // run of kLookBack - 1 or more escapes. `offset` must be above 0. Bytes before `begin` (a byte order mark) are ignored.
-std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::uint64_t begin, std::uint64_t offset,
+std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::size_t begin, std::size_t offset,
                                  const Dialect& dialect);
 
 }  // namespace cleave

@@ -17,10 +17,10 @@ BlockSummary compose(const BlockSummary& first, const BlockSummary& second) {
     return both;
 }
 
-SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::uint64_t bom, std::uint64_t begin,
-                                std::uint64_t end, const Dialect& dialect, const Kernel& kernel) {
+SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::size_t bom, std::size_t begin,
+                                std::size_t end, const Dialect& dialect, const Kernel& kernel) {
     SummarisedBlock block;
-    const auto carry_at = [&](std::uint64_t offset) {
+    const auto carry_at = [&](std::size_t offset) {
         if (offset == 0) return carry_of(State::kRecordStart);
         const auto carry = local_carry(bytes, bom, offset, dialect);
         // A carry that is missing at `begin` is also missing at the end of the block before, so a walk of that block
@@ -32,8 +32,8 @@ SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::uint64
     carry_at(end);
 
     const Markup markup = markup_of(dialect);
-    const std::uint64_t lane_size = (end - begin) / (kLaneCount * kLaneUnit) * kLaneUnit;
-    const std::uint64_t lanes_end = begin + lane_size * kLaneCount;
+    const std::size_t lane_size = (end - begin) / (kLaneCount * kLaneUnit) * kLaneUnit;
+    const std::size_t lanes_end = begin + lane_size * kLaneCount;
     if (lane_size > 0) {
         Carry before[kLaneCount];
         BlockSummary lanes[kLaneCount];

@@ -20,7 +20,7 @@ struct SummarisedBlock {
 BlockSummary compose(const BlockSummary& first, const BlockSummary& second);
 
 // Summarises bytes[begin, end) of an input whose byte order mark ends at `bom`. May be called from any thread.
-SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::uint64_t bom, std::uint64_t begin,
-                                std::uint64_t end, const Dialect& dialect, const Kernel& kernel);
+SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::size_t bom, std::size_t begin,
+                                std::size_t end, const Dialect& dialect, const Kernel& kernel);
 
 }  // namespace cleave
