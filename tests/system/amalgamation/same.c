@@ -35,7 +35,8 @@ static void note_all(const cleave_scan_dialect* dialect, const char* bytes, size
     note(&state, sizeof state);
     note(starts, cleave_scan_starts(dialect, &copy, bytes, size, starts, sizeof starts / sizeof *starts) * 8);
     failed |= memcmp(&state, &copy, sizeof state) != 0;
-    failed |= cleave_summarise(dialect, 0, bytes, cut, &one) | cleave_summarise(dialect, cut, bytes + cut, size - cut, &other);
+    failed |= cleave_summarise(dialect, 0, bytes, cut, &one) |
+              cleave_summarise(dialect, cut, bytes + cut, size - cut, &other);
     failed |= cleave_compose(&one, &other, &both) | cleave_summarise(dialect, 0, bytes, size, &one);
     failed |= memcmp(&one, &both, sizeof one) != 0;
     copy = cleave_scan_begin(dialect);
