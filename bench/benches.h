@@ -7,6 +7,8 @@ namespace cleave {
 
 // One block in the cache: the kernels' two passes, the state machine, the loop of 2021.
 void register_block_benches();
+// cleave_scan() and cleave_summarise() beside the scan of the library.
+void register_boundary_benches();
 // Index queries.
 void register_locate_benches();
 // Reading and scanning a mapped file.
