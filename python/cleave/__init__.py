@@ -24,7 +24,7 @@ These modules are imported by their names, and need the packages of their engine
                     readers for these engines
 
 ``scan`` and ``plan`` are what ``cleave.ranges`` is built on: each process summarises a range of an input, and a plan is
-made from the summaries.
+made from the summaries. ``scan_bytes`` scans buffers in order, for programs that cut them themselves.
 
 Offsets and sizes are in bytes. Bytes and columns are numbered from 0, records and pieces from 1. Without a header,
 columns are named ``column_1``, ``column_2`` and so on, but in frames of Polars and Spark as these name them.
@@ -41,7 +41,7 @@ from ._file import File
 from ._native import version as __version__
 from ._open import open
 from ._pieces import Piece, Pieces, ValuePiece, ValuePieces
-from ._ranges import Cut, Plan, Summary, plan, scan
+from ._ranges import Cut, Plan, Summary, plan, scan, scan_bytes
 from ._types import Check, Dialect, Place, RaggedRecord
 
 __all__ = [
@@ -69,4 +69,5 @@ __all__ = [
     "open",
     "plan",
     "scan",
+    "scan_bytes",
 ]

@@ -68,6 +68,13 @@ class Cut:
         return self._native.find(read)
 
 
+def view_of(buffer: Buffer) -> memoryview:
+    try:
+        return memoryview(buffer).cast("B")
+    except TypeError:
+        raise _arguments.wrong("buffer", "an object with contiguous bytes", buffer) from None
+
+
 def scan(
     buffer: Buffer,
     start: int = 0,
@@ -102,11 +109,30 @@ def scan(
         "terminator": terminator,
     }
     settings = settings_of(dialect, options, True, False, threads, preamble=preamble)
-    try:
-        view = memoryview(buffer).cast("B")
-    except TypeError:
-        raise _arguments.wrong("buffer", "an object with contiguous bytes", buffer) from None
-    return Summary(_native.scan(view, _arguments.number("start", start), settings))
+    return Summary(_native.scan(view_of(buffer), _arguments.number("start", start), settings))
+
+
+def scan_bytes(
+    buffer: Buffer, state: bytes | None = None, *, dialect: str | Dialect | None = None, **syntax: str | bytes | None
+) -> tuple[bytes, int, int | None]:
+    """Passes over the next bytes of an input: ``(state, records, last)``.
+
+    state: what the call for the bytes before these has returned; None at the start of the input. 24 bytes, which may be
+        stored and sent.
+    records: how many records end in these bytes.
+    last: the offset in the input just past the last of them, where the input may be cut; None if no record ends.
+
+    The dialect is given as for ``scan``; without one, the delimiter is a comma, and LF ends records.
+    """
+    unknown = set(syntax) - {"delimiter", "quote", "escape", "escape_scope", "quoting", "terminator"}
+    if unknown:
+        raise TypeError(f"scan_bytes() got an unexpected keyword argument {min(unknown)!r}")
+    if dialect is None:
+        syntax = {"delimiter": ",", "terminator": "lf", **syntax}
+    if state is not None and not isinstance(state, bytes):
+        raise _arguments.wrong("state", "bytes", state)
+    settings = settings_of(dialect, syntax, True, False, 1)
+    return _native.scan_bytes(view_of(buffer), state, settings)
 
 
 class Plan:

@@ -83,6 +83,33 @@ RangeSummary scan(nb::handle object, std::uint64_t start, const Settings& settin
     return summarise_range(buffer.bytes(), start, dialect, execution);
 }
 
+// The state after the buffer, the records that end in it, and the offset just past the last of them.
+std::tuple<nb::bytes, std::uint64_t, std::optional<std::uint64_t>> scan_bytes(nb::handle object,
+                                                                              const std::optional<nb::bytes>& before,
+                                                                              const Settings& settings) {
+    const Dialect dialect = complete_dialect(settings);
+    const auto number = [](std::optional<std::uint8_t> byte) { return static_cast<std::int16_t>(byte ? *byte : -1); };
+    const cleave_scan_dialect plain{number(dialect.quote),
+                                    number(dialect.escape),
+                                    dialect.delimiter,
+                                    static_cast<std::uint8_t>(dialect.terminator),
+                                    static_cast<std::uint8_t>(dialect.quoting),
+                                    static_cast<std::uint8_t>(dialect.escape_scope)};
+    cleave_scan_state state = cleave_scan_begin(&plain);
+    if (before && before->size() == sizeof state) std::memcpy(&state, before->c_str(), sizeof state);
+    const Buffer buffer(object);
+    cleave_scan_counts counts;
+    const bool is_valid = [&] {
+        const nb::gil_scoped_release unlocked;
+        return cleave_scan(&plain, &state, buffer.bytes().data(), buffer.bytes().size(), &counts) == 0;
+    }();
+    if (!is_valid || (before && before->size() != sizeof state)) {
+        throw ArgumentError("state: not what scan_bytes has returned for this dialect");
+    }
+    return {nb::bytes(reinterpret_cast<const char*>(&state), sizeof state), counts.records,
+            counts.last == CLEAVE_SCAN_NONE ? std::nullopt : std::optional(counts.last)};
+}
+
 RangePlan plan(const std::vector<const RangeSummary*>& summaries, std::uint64_t input_size,
                std::optional<std::uint64_t> n, std::optional<std::uint64_t> records, bool has_header,
                bool allow_open_quote) {
@@ -174,6 +201,7 @@ void add_ranges(nb::module_& module) {
         .def_prop_ro("cuts", &cuts_of);
 
     module.def("scan", &scan, "buffer"_a, "start"_a, "settings"_a);
+    module.def("scan_bytes", &scan_bytes, "buffer"_a, "state"_a.none(), "settings"_a);
     module.def("plan", &plan, "summaries"_a, "input_size"_a, "n"_a.none(), "records"_a.none(), "has_header"_a,
                "allow_open_quote"_a);
 }

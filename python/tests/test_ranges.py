@@ -551,3 +551,41 @@ def test_remote_files(file: Path, small: bytes) -> None:
     os.utime(file, ns=(later, later))
     with pytest.raises(cleave.InputChangedError):
         next(pages)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 4096, 10**6])
+def test_buffers_in_order_end_where_records_do(size: int) -> None:
+    data = BOM + make_csv(300)
+    ends = list(itertools.accumulate(len(line) for line in record_lines(data)))
+    state, found = None, 0
+    for start in range(0, len(data), size):
+        state, records, last = cleave.scan_bytes(memoryview(data)[start : start + size], state)
+        here = [end for end in ends if start < end <= start + size]
+        assert (records, last) == (len(here), here[-1] if here else None)
+        assert len(state) == 24
+        found += records
+    assert found == len(ends)
+
+
+def record_lines(data: bytes) -> Iterator[bytes]:
+    """The records of CSV in which every quote opens or closes."""
+    record = b""
+    for line in data.splitlines(keepends=True):
+        record += line
+        if record.count(b'"') % 2 == 0:
+            yield record
+            record = b""
+
+
+def test_scan_bytes_refuses_what_is_not_valid() -> None:
+    state, _, _ = cleave.scan_bytes(b'a,"b')
+    with pytest.raises(cleave.UsageError, match="state: not what scan_bytes has returned"):
+        cleave.scan_bytes(b"c", state, quote="")
+    with pytest.raises(cleave.UsageError, match="state"):
+        cleave.scan_bytes(b"c", b"short")
+    with pytest.raises(TypeError, match="state"):
+        cleave.scan_bytes(b"c", 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="encoding"):
+        cleave.scan_bytes(b"c", encoding="utf-16le")
+    assert cleave.scan_bytes(b"a\rb\r", terminator="any")[1:] == (1, 2)
+    assert cleave.scan_bytes(b"")[1:] == (0, None)

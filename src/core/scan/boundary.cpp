@@ -36,9 +36,9 @@ static_assert(sizeof(cleave_scan_state) == 24 && sizeof(cleave_scan_row) == 40 &
 constexpr std::array<std::uint8_t, 3> kMark = {0xEF, 0xBB, 0xBF};  // the byte order mark
 constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 59;
 
-// The first bytes; a part, which stays in the level 2 cache if it must be walked too; the end, at least this much.
+// The first bytes; a part, which is about a level 2 cache; the end, at least this much.
 constexpr std::size_t kLeadingSize = 256;
-constexpr std::size_t kSummarisedSize = std::size_t{256} << 10;
+constexpr std::size_t kSummarisedSize = std::size_t{1} << 20;
 constexpr std::size_t kTrailingSize = 1024;
 constexpr std::size_t kUnit = kLaneCount * kLaneUnit;  // only whole units are summarised
 
