@@ -17,12 +17,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "base/bits.h"
+#include "cleave/dialect_rules.h"
 #include "core/dialect/state_machine.h"
 #include "core/kernels/kernel_list.h"
 #include "core/kernels/markup.h"
 #include "core/scan/carry.h"
+#include "core/scan/stepper.h"
+#include "core/scan/summarise.h"
 
 namespace cleave {
 namespace {
@@ -48,6 +52,49 @@ std::uint64_t sought(std::size_t begin, State state) {
     return kSought | std::uint64_t{begin} << 4 | static_cast<std::uint64_t>(state);
 }
 bool is_sought(std::uint64_t offset) { return offset >= kSought && offset < CLEAVE_SCAN_BEFORE; }
+
+// Reads bytes for several readers at once, each in a state of its own. `state` of a row is one of CLEAVE_SCAN_*.
+class RowReader {
+public:
+    RowReader(const Dialect& dialect, const Kernel& kernel) noexcept;
+
+    bool can_enter(std::uint64_t state, std::uint64_t offset) const noexcept;
+
+    // Whether a section is open in the state, or may be opened again.
+    bool is_open(std::uint64_t state) noexcept;
+
+    // The row of no bytes.
+    Row row_at(std::uint64_t state) noexcept;
+
+    // Continues each row that is not CLEAVE_SCAN_STATES over `bytes`, which begin at offset `begin`. Offsets that were
+    // not looked for remain to be found.
+    void pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noexcept;
+
+    // Finds this offset of a row: &Row::first, last or open_quote. The bytes are those of the last pass().
+    void find(Row& row, std::uint64_t Row::*offset) noexcept;
+
+    // The row of the bytes from `begin` on for a single reader.
+    Row walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noexcept;
+
+    // The row of what a stepper has read since seek(), without its first and last starts.
+    Row row_of(const Stepper& stepper) const noexcept;
+
+    // The state of the machine, if the bytes so far are not the beginning of a byte order mark.
+    State exact(std::uint64_t state) noexcept;
+
+private:
+    State settled(State state) const noexcept;
+    Row walk_exactly(State state, std::uint64_t begin, Octets bytes) noexcept;
+    std::size_t end_of_part(std::size_t begin) const noexcept;
+    std::optional<Row> row_of_block(State state, std::size_t begin, std::size_t end,
+                                    const SummarisedBlock& block) const noexcept;
+
+    Dialect dialect_;
+    const Kernel& kernel_;
+    Stepper stepper_;
+    std::uint64_t begin_ = 0;  // of the last pass()
+    Octets bytes_;
+};
 
 bool may_be_open(State state) { return is_quoted(state) || state == State::kQuoteInQuoted; }
 
@@ -92,8 +139,7 @@ std::size_t start_number(const std::uint64_t* starts, std::size_t number) {
     return step * kStepSize + first_bit(bits);
 }
 
-}  // namespace
-
+// Sets `dialect`, unless `wanted` is not valid: then returns what is wrong with it.
 const char* read_dialect(const cleave_scan_dialect& wanted, Dialect& dialect) noexcept {
     const auto is_byte = [](std::int16_t byte) { return byte >= -1 && byte <= UINT8_MAX; };
     if (!is_byte(wanted.quote)) return "the quote must be a byte or -1";
@@ -203,20 +249,15 @@ std::size_t RowReader::end_of_part(std::size_t begin) const noexcept {
     return size > 0 ? begin + size : bytes_.size();
 }
 
-// Whether what the bytes before an offset mean can be found from these bytes: they are not all escapes.
-bool RowReader::is_looked_back(std::size_t offset) const noexcept {
-    const auto before = bytes_.first(std::min(offset - 1, kLeadingSize));
-    return !std::ranges::all_of(before, [this](std::uint8_t byte) { return dialect_.escape == byte; });
-}
-
 void RowReader::pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noexcept {
     begin_ = begin;
     bytes_ = bytes;
     for (std::size_t at = 0, end = 0; at < bytes.size(); at = end) {
         end = end_of_part(at);
-        const bool is_block = at > 0 && end < bytes.size() && is_looked_back(at);  // of whole units
         std::optional<SummarisedBlock> block;
-        if (is_block) block = summarise_block(bytes, 0, at, end, dialect_, kernel_);
+        // If all bytes before the part are escapes, the block may assume the wrong parity. Then its state before the
+        // part is not that of the reader, who walks.
+        if (at > 0 && end < bytes.size()) block = summarise_block(bytes, 0, at, end, dialect_, kernel_);
         std::array<std::optional<Row>, CLEAVE_SCAN_STATES> found;
         for (Row& row : rows) {
             if (row.state == CLEAVE_SCAN_STATES) continue;
@@ -265,6 +306,8 @@ void RowReader::find(Row& row, std::uint64_t Row::*offset) noexcept {
         state = static_cast<State>(part.state);
     }
 }
+
+}  // namespace
 
 std::int32_t scan_bytes(const Kernel& kernel, const cleave_scan_dialect& wanted, cleave_scan_state& state, Octets bytes,
                         cleave_scan_counts& counts) noexcept {
