@@ -81,7 +81,8 @@ public:
     bool may_contain(const Row& row) const {
         if (row.letter != 0 && letters_.find(row.letter) != std::string::npos) return true;
         return std::ranges::any_of(names_, [&](std::string_view name) {
-            return !name.empty() && name[0] == row.name[0] && name.starts_with(row.name);  // the first settles most rows
+            return !name.empty() && name[0] == row.name[0] &&
+                   name.starts_with(row.name);  // the first settles most rows
         });
     }
 

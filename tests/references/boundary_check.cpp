@@ -14,7 +14,7 @@ namespace cleave::test {
 namespace {
 
 // A reader and all that it has been told.
-struct Reader {
+struct Scanned {
     cleave_scan_state state;
     std::uint64_t records = 0;
     std::uint64_t last = CLEAVE_SCAN_NONE;
@@ -28,9 +28,9 @@ struct Reader {
     }
 };
 
-Reader reader_of(const cleave_scan_dialect& dialect) { return {.state = cleave_scan_begin(&dialect)}; }
+Scanned scanned_by(const cleave_scan_dialect& dialect) { return {.state = cleave_scan_begin(&dialect)}; }
 
-std::string text_of(const Reader& reader) {
+std::string text_of(const Scanned& reader) {
     std::string text;
     for (const std::uint64_t number :
          {std::uint64_t{reader.state.version}, std::uint64_t{reader.state.state}, reader.state.offset,
@@ -40,7 +40,7 @@ std::string text_of(const Reader& reader) {
     return text;
 }
 
-void expect_same(const Reader& found, const Reader& wanted, std::size_t cut) {
+void expect_same(const Scanned& found, const Scanned& wanted, std::size_t cut) {
     if (std::memcmp(&found, &wanted, sizeof found) == 0) return;
     EXPECT_EQ(text_of(found), text_of(wanted)) << "cut at " << cut;
 }
@@ -100,16 +100,16 @@ void expect_summary_in_parts(const Kernel& kernel, const Dialect& dialect, std::
 
 void expect_scan_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, bool in_three) {
     const cleave_scan_dialect plain = plain_dialect(dialect);
-    Reader whole = reader_of(plain);
+    Scanned whole = scanned_by(plain);
     whole.scan(kernel, plain, text);
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
-        Reader first = reader_of(plain);
+        Scanned first = scanned_by(plain);
         first.scan(kernel, plain, text.substr(0, cut));
-        Reader second = first;
+        Scanned second = first;
         second.scan(kernel, plain, text.substr(cut));
         expect_same(second, whole, cut);
         for (std::size_t other = cut; in_three && other <= text.size(); ++other) {
-            Reader third = first;
+            Scanned third = first;
             third.scan(kernel, plain, text.substr(cut, other - cut));
             third.scan(kernel, plain, text.substr(other));
             expect_same(third, whole, other);
@@ -123,7 +123,7 @@ void expect_as_reference(const Kernel& kernel, const Dialect& dialect, std::stri
     const Reading reading = read_by_rules(text, dialect);
     const auto open = reading.open_quote();
     Random random(text.size());
-    Reader in_order = reader_of(plain);
+    Scanned in_order = scanned_by(plain);
     cleave_scan_state by_starts = cleave_scan_begin(&plain);
     std::vector<std::uint64_t> starts;
     std::vector<cleave_scan_summary> summaries;

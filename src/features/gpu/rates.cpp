@@ -11,6 +11,12 @@ constexpr double kAlike = 2;  // sizes within this factor of each other are simi
 
 void BodyRate::add(double bytes, double seconds) {
     if (seconds < 0) return;
+    if (bytes > kAlike * largest_) {
+        largest_ = bytes;
+        first_ = Rate{0, seconds / bytes};
+        return;
+    }
+    largest_ = std::max(largest_, bytes);
     least_ = count_ == 0 ? bytes : std::min(least_, bytes);
     most_ = std::max(most_, bytes);
     count_ += 1;
@@ -21,7 +27,7 @@ void BodyRate::add(double bytes, double seconds) {
 }
 
 std::optional<Rate> BodyRate::rate() const {
-    if (count_ == 0) return prior_;
+    if (count_ == 0) return prior_ ? prior_ : first_;
     if (most_ > kAlike * least_) {
         const double spread = count_ * sum_bytes_squared_ - sum_bytes_ * sum_bytes_;
         const double per_byte = std::max(0.0, (count_ * sum_product_ - sum_bytes_ * sum_seconds_) / spread);

@@ -14,6 +14,10 @@ namespace cleave {
 //   sizes that differ a lot    the line through the measured points, by least squares; neither part is negative
 //   similar sizes              the known line, scaled to the measurements; without one, a line through zero
 //   no measurements            the known line
+//
+// The first measurement of a size that is much larger than all before it counts only while nothing else is known: it
+// also pays for memory, which later runs find. A line would follow such a point more than many others, and a function
+// that seems slow on the device is not measured there again.
 class BodyRate {
 public:
     void set_prior(const std::optional<Rate>& prior) { prior_ = prior; }
@@ -23,6 +27,8 @@ public:
 
 private:
     std::optional<Rate> prior_;
+    double largest_ = 0;  // size, in bytes
+    std::optional<Rate> first_;
     double count_ = 0;
     double sum_bytes_ = 0;
     double sum_seconds_ = 0;

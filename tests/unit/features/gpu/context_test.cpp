@@ -278,8 +278,10 @@ TEST_F(ContextTest, RatesAreLearntFromWhatWasMeasured) {
     machine.bodies["f"] = {0, 100e-9};
     open();
     const Unary f = Functions(&device->virtual_clock(), {{"f", 5e-9}}, {{"f", 1e-12}}).unary("f", plus_one);
-    context->evaluate(f(column()));
-    EXPECT_EQ(side(), Side::kDevice);
+    for (int run = 0; run < 2; ++run) {  // the first does not count
+        context->evaluate(f(column()));
+        EXPECT_EQ(side(), Side::kDevice);
+    }
     context->evaluate(f(column()));
     EXPECT_EQ(side(), Side::kHost);
     const auto profile = context->profile();
