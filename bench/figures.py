@@ -243,6 +243,11 @@ def strings():
         "\n\n".join(tables), measured["machine"]["gpu"], measured["machine"]["date"], measured["copy"])
 
 
+def milliseconds(seconds):
+    """With three digits, or more before the point."""
+    return "%.*g" % (3 if seconds < 1 else 4, seconds * 1e3)
+
+
 def offload():
     """The workloads of examples/offload, everywhere and by hand."""
     measured = json.loads((BENCH / "gpu/offload.json").read_text(encoding="utf-8"))
@@ -262,7 +267,7 @@ def offload():
     rows = [["rows", *("%s, ms: CPU · GPU · auto" % workload for workload in workloads),
              "GPU over CPU: median · maximum", "auto over CPU"]]
     for size in sizes:
-        rows.append([power(size), *(" · ".join("%.3g" % (times[workload, size, way] * 1e3) for way in ("cpu", "gpu", "auto"))
+        rows.append([power(size), *(" · ".join(milliseconds(times[workload, size, way]) for way in ("cpu", "gpu", "auto"))
                                     for workload in workloads),
                      both(of_workloads(size, "gpu")), both(of_workloads(size, "auto"))])
     regrets = {(workload, size): times[workload, size, "auto"] / min(times[workload, size, way] for way in ("cpu", "gpu"))
@@ -275,7 +280,7 @@ def offload():
     without = [["rows", "workload", "CPU, ms", *ways.values(), "GPU / by hand, speed", "the same, pinned"]]
     for workload, size in ((w, s) for s in sizes for w in workloads if (w, s, "gpu, pinned inputs") in times):
         def shown(way):
-            return "%.3g" % (times[workload, size, way] * 1e3) if (workload, size, way) in times else "–"
+            return milliseconds(times[workload, size, way]) if (workload, size, way) in times else "–"
 
         without.append([power(size), workload, shown("cpu"), *(shown(way) for way in ways),
                         *(ratio(times[workload, size, "by hand" + pins] / times[workload, size, "gpu" + pins])

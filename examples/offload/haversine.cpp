@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
         const np::Numbers longitude = inputs::uniform(count, -3, 3, 5);
         const np::Numbers result =
             workloads::haversine(latitude, longitude, np::full(count, 0.73935), np::full(count, -1.24016));
-        const numbers::Numbers miles = np::evaluate(result);
+        const numbers::Numbers& miles = np::evaluate(result);
         std::cout << std::reduce(miles.values().begin(), miles.values().end()) / static_cast<double>(count) << '\n';
     });
 }

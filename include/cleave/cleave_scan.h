@@ -68,7 +68,7 @@ typedef struct cleave_scan_dialect {
     { '"', -1, ',', CLEAVE_SCAN_LF, CLEAVE_SCAN_FIELD_START, CLEAVE_SCAN_EVERYWHERE }
 
 /* The state of a reader between two bytes. */
-enum {
+enum { /* NOLINT(cppcoreguidelines-use-enum-class): C has none */
     CLEAVE_SCAN_RECORD_START,     /* just past a terminator */
     CLEAVE_SCAN_FIELD,            /* just past a delimiter, where a quote may open; not in dialects without quotes */
     CLEAVE_SCAN_UNQUOTED,         /* inside a field, outside quotes */

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "boundary_check.h"
 #include "choices.h"
@@ -42,7 +41,7 @@ Case make_case(Choices& choices) {
 template <class Value>
 Value any_value(std::string_view text) {
     Value value{};
-    std::memcpy(&value, text.data(), std::min(text.size(), sizeof value));
+    text.copy(reinterpret_cast<char*>(&value), sizeof value);
     return value;
 }
 
