@@ -4,22 +4,23 @@ that are kept.
 
   formats_test.py --cleave PROGRAM [--module SIMULATED_MODULE] [--keep]
 
-data/formats holds a file of each version of each format that any commit has ever written; its README.md says which
-command produced it. A check of reading passes if the file is used and gives exactly the expected result, or is refused
-with a message that names its version. A check of writing writes the file again and compares it byte for byte with the
-newest kept file, except for what differs between machines (inodes, times of status changes, rates). To change what is
+data/formats.tar holds a file of each version of each format that any commit has ever written; data/formats.md says
+which command produced it. A check of reading passes if the file is used and gives exactly the expected result, or is
+refused with a message that names its version. A check of writing writes the file again and compares it byte for byte
+with the newest kept file, except for what differs between machines (inodes, times of status changes, rates). To change what is
 written, choose a new version, for which --keep adds a file; the old file stays, and must remain readable.
 """
 import argparse
 import csv
+import io
 import json
 import os
 import re
-import shutil
 import stat
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -27,7 +28,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tools"))
 from verdicts import Skip, Tally, need, need_sight, need_tool  # noqa: E402
 
 DATA = os.path.join(HERE, "..", "..", "data")
-KEPT = os.path.join(DATA, "formats")
+KEPT = os.path.join(DATA, "formats.tar")
 WRITTEN_NS = 1767323045678901234   # the modification time of each input
 DIALECT = ["-d", ",", "--terminator", "lf"]
 RANGES = ["0-500", "500-900", "900-"]
@@ -44,9 +45,28 @@ def write(path, data):
         file.write(data)
 
 
+def read_archive():
+    """{name: data} of the files that are kept."""
+    with tarfile.open(KEPT) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive}
+
+
+FILES = read_archive()
+
+
+def keep(name, data):
+    """Adds a file to those that are kept."""
+    FILES[name] = data
+    with tarfile.open(KEPT, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for member, content in sorted(FILES.items()):
+            header = tarfile.TarInfo(member)
+            header.size = len(content)
+            archive.addfile(header, io.BytesIO(content))
+
+
 def kept(name):
-    need(os.path.exists(os.path.join(KEPT, name)), "there is no data/formats/" + name)
-    return read(os.path.join(KEPT, name))
+    need(name in FILES, "there is no %s in data/formats.tar" % name)
+    return FILES[name]
 
 
 def crc32c(data):
@@ -68,8 +88,8 @@ class Folder:
         self.temporary = tempfile.TemporaryDirectory(prefix="formats.")
         self.path = self.temporary.name
         for sample in samples:
-            shutil.copyfile(os.path.join(DATA, sample), self.at(os.path.basename(sample)))
-            os.utime(self.at(os.path.basename(sample)), ns=(WRITTEN_NS, WRITTEN_NS))
+            self.put(sample, FILES[sample] if sample in FILES else read(os.path.join(DATA, sample)))
+            os.utime(self.at(sample), ns=(WRITTEN_NS, WRITTEN_NS))
 
     def __enter__(self):
         return self
@@ -108,11 +128,11 @@ class Bench:
 
     def expect_kept(self, name, data):
         """Expects the bytes just written to be the same as in the file that is kept."""
-        path = os.path.join(KEPT, name)
-        if self.keeps and not os.path.exists(path):
-            write(path, data)
-        need(os.path.exists(path), "there is no data/formats/%s: a new version is written; keep a file of it" % name)
-        need(data == read(path), "what is written is no more data/formats/%s: a new format needs a new version" % name)
+        if self.keeps and name not in FILES:
+            keep(name, data)
+        need(name in FILES, "there is no %s in data/formats.tar: a new version is written; keep a file of it" % name)
+        need(data == FILES[name],
+             "what is written is no more %s of data/formats.tar: a new format needs a new version" % name)
 
 
 # Indexes. Bytes 40 to 55 are the time of FILE's last status change and its inode; the last 4 are the CRC.
@@ -204,7 +224,7 @@ def without_windows(index):
 
 
 def gzip_index_is_read(bench):
-    with Folder(bench, "formats/long.csv.gz") as folder:
+    with Folder(bench, "long.csv.gz") as folder:
         status = os.stat(folder.at("long.csv.gz"))
         index = gzip_with_identity(kept(GZIP_INDEX), status.st_ctime_ns, status.st_ino)
         need(checkpoints_of(index)[1] > checkpoints_of(index)[0], "it has no checkpoint")
@@ -220,13 +240,13 @@ def gzip_index_is_read(bench):
 
 
 def gzip_index_is_written(bench):
-    with Folder(bench, "formats/long.csv.gz") as folder:
+    with Folder(bench, "long.csv.gz") as folder:
         folder.run("index", "long.csv.gz")
         index = gzip_with_identity(folder.get("long.csv.gz.cleave"), 0, 0)
-        if bench.keeps and not os.path.exists(os.path.join(KEPT, GZIP_INDEX)):
-            write(os.path.join(KEPT, GZIP_INDEX), index)
+        if bench.keeps and GZIP_INDEX not in FILES:
+            keep(GZIP_INDEX, index)
         need(without_windows(index) == without_windows(kept(GZIP_INDEX)),
-             "what is written is no more data/formats/%s: a new format needs a new version" % GZIP_INDEX)
+             "what is written is no more %s of data/formats.tar: a new format needs a new version" % GZIP_INDEX)
 
 
 # Manifests. Version 1 names pieces relative to the folder where the run was started, version 2 relative to
@@ -246,7 +266,7 @@ def expect_joined(folder, manifest, source):
 
 def manifest_is_read(bench):
     for name, split, sample in [("manifest-1.json", SPLIT, "quoted.csv"), ("manifest-2.json", SPLIT, "quoted.csv"),
-                                ("manifest-2-preamble.json", PREAMBLE, "formats/preamble.csv")]:
+                                ("manifest-2-preamble.json", PREAMBLE, "preamble.csv")]:
         with Folder(bench, sample) as folder:
             source = os.path.basename(sample)
             folder.run(*split, source)
@@ -278,7 +298,7 @@ def later_manifest_is_refused(bench):
 
 
 def manifest_is_written(bench):
-    for part, split, sample in [("", SPLIT, "quoted.csv"), ("-preamble", PREAMBLE, "formats/preamble.csv"),
+    for part, split, sample in [("", SPLIT, "quoted.csv"), ("-preamble", PREAMBLE, "preamble.csv"),
                                 ("-by", BY, "readings.csv"), ("-buckets", BUCKETS, "quoted.csv"),
                                 ("-parts", PARTS, "quoted.csv")]:
         with Folder(bench, sample) as folder:
@@ -296,7 +316,7 @@ def manifest_is_written(bench):
 
 # Summaries of ranges, and plans made from them.
 
-RANGE_SAMPLES = [("", "quoted.csv", DIALECT), ("-preamble", "formats/preamble.csv", LEAD)]
+RANGE_SAMPLES = [("", "quoted.csv", DIALECT), ("-preamble", "preamble.csv", LEAD)]
 
 
 def ranges_are_read(bench):
@@ -350,7 +370,7 @@ RULED = ["-d", ",", "--header", "repeat", "--rules", "rules-1.rules", "--key", "
 
 
 def rules_are_read(bench):
-    with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
+    with Folder(bench, "people.csv", "rules-1.rules", "key-1") as folder:
         os.chmod(folder.at("key-1"), stat.S_IRUSR)
         bench.expect_kept("rules-1.csv", folder.run("cat", *RULED, "people.csv"))
         folder.run("split", "-n", "2", "-o", "p{i}.csv", "--redact-report", "report.json", *RULED, "people.csv")
@@ -367,7 +387,7 @@ PROGRAM = re.compile(rb'"program":"cleave [^"]+"')
 
 
 def signed_report_is_read(bench):
-    with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
+    with Folder(bench, "people.csv", "rules-1.rules", "key-1") as folder:
         os.chmod(folder.at("key-1"), stat.S_IRUSR)
         folder.run(*SIGNED, *RULED, "people.csv")
         folder.put("kept.json", kept("signed-report-1.json"))
@@ -385,19 +405,19 @@ def later_signed_report_is_refused(bench):
 
 
 def signed_report_is_written(bench):
-    with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
+    with Folder(bench, "people.csv", "rules-1.rules", "key-1") as folder:
         os.chmod(folder.at("key-1"), stat.S_IRUSR)
         folder.run(*SIGNED, *RULED, "people.csv")
         report = folder.get("report.json")
         version = json.loads(report.splitlines()[0])["cleave"]
         name = "signed-report-%d.json" % version
-        if bench.keeps and not os.path.exists(os.path.join(KEPT, name)):
-            write(os.path.join(KEPT, name), report)
+        if bench.keeps and name not in FILES:
+            keep(name, report)
         known = PROGRAM.search(kept(name))
         need(known and PROGRAM.search(report), "a report does not name the program")
         before = PROGRAM.sub(known[0], report)[:-68]
         need(before == kept(name)[:-68],
-             "what is written is no more data/formats/%s: a new format needs a new version" % name)
+             "what is written is no more %s of data/formats.tar: a new format needs a new version" % name)
 
 
 # The markers of killed runs, `.cleave-ID`. They are kept with placeholders for inodes and the ID.
@@ -507,10 +527,9 @@ def profile_is_written(bench):
         machine(bench, folder, "--calibrate")
         profile = json.loads(folder.get("cleave/machine-simulated-0.json"))
         name = "profile-%d.json" % profile["version"]
-        need(os.path.exists(os.path.join(KEPT, name)), "there is no data/formats/%s" % name)
         wanted = {**json.loads(kept(name)), "functions": {}}   # no function has been measured
         need(members(profile) == members(wanted),
-             "what is written is no more like data/formats/%s: a new format needs a new version" % name)
+             "what is written is no more like %s of data/formats.tar: a new format needs a new version" % name)
 
 
 CHECKS = {
@@ -541,7 +560,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True, metavar="PROGRAM")
     parser.add_argument("--module", metavar="PATH", help="a simulated device, for profiles")
-    parser.add_argument("--keep", action="store_true", help="add files of new versions to data/formats")
+    parser.add_argument("--keep", action="store_true", help="add files of new versions to data/formats.tar")
     arguments = parser.parse_args()
     bench = Bench(arguments.cleave, arguments.module, arguments.keep)
     tally = Tally()
