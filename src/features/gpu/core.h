@@ -51,6 +51,7 @@ public:
     const std::shared_ptr<PinnedBlocks> blocks;  // for pages
     const Clock* const clock;
     Mutex mutex;
+    std::uint64_t runs CLEAVE_GUARDED_BY(mutex) = 0;  // of which rates are measured
     Rates rates CLEAVE_GUARDED_BY(mutex);
     BodyRate ordinary_in CLEAVE_GUARDED_BY(mutex);  // of transfers from ordinary memory; the profile's is of small ones
     std::vector<NodeReport> report CLEAVE_GUARDED_BY(mutex);

@@ -58,7 +58,8 @@ public:
         }
         report.taken = core_.clock->seconds() - begin;
         for (const StepTimes::Sample& sample : times_.front().samples) {
-            core_.rates.add(function_, sample.side, static_cast<double>(sample.bytes), sample.seconds);
+            const auto bytes = static_cast<double>(sample.bytes);
+            core_.rates.add(function_, sample.side, bytes, sample.seconds, ++core_.runs);  // a page is a run
         }
         if (report.predicted) *report.predicted *= static_cast<double>(report.pages);
         report.bytes_in = times_.front().bytes_in;

@@ -14,6 +14,7 @@ Evaluation::Evaluation(const std::shared_ptr<Core>& core, std::span<const std::s
     : core_(*core), shared_core_(core) {
     core_.report.clear();
     core_.remarks.clear();
+    ++core_.runs;
     sort(wanted);
 }
 
@@ -129,7 +130,7 @@ void Evaluation::wait_for_device() {
     core_.stream().synchronize();
     has_submitted_ = false;
     for (const Move& move : moves_) {
-        core_.ordinary_in.add(static_cast<double>(move.bytes), move.begin.seconds_until(move.end));
+        core_.ordinary_in.add(static_cast<double>(move.bytes), move.begin.seconds_until(move.end), core_.runs);
     }
     moves_.clear();
 }
@@ -180,7 +181,7 @@ void Evaluation::run_item_on_host(std::size_t item) {
     const double seconds = core_.clock->seconds() - begin;
     it.bytes = it.node->type->bytes(it.host.get());
     core_.report[it.report].taken = seconds;
-    core_.rates.add(*it.function, Side::kHost, bytes, seconds);
+    core_.rates.add(*it.function, Side::kHost, bytes, seconds, core_.runs);
     for (const std::size_t argument : it.arguments) used(argument);
 }
 

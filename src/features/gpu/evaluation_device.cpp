@@ -165,7 +165,7 @@ void Evaluation::finish(const Plan& plan, const std::vector<StepTimes>& times, s
         for (const StepTimes::Sample& sample : times[i].samples) {
             report.taken += sample.seconds;
             was_on_device = was_on_device || sample.side == Side::kDevice;
-            core_.rates.add(*item.function, sample.side, static_cast<double>(sample.bytes), sample.seconds);
+            core_.rates.add(*item.function, sample.side, static_cast<double>(sample.bytes), sample.seconds, core_.runs);
         }
         report.side = was_on_device ? Side::kDevice : Side::kHost;
         report.bytes_in += times[i].bytes_in;

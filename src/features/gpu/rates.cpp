@@ -9,13 +9,14 @@ constexpr double kAlike = 2;  // sizes within this factor of each other are simi
 
 }  // namespace
 
-void BodyRate::add(double bytes, double seconds) {
+void BodyRate::add(double bytes, double seconds, std::uint64_t run) {
     if (seconds < 0) return;
     if (bytes > kAlike * largest_) {
         largest_ = bytes;
+        first_run_ = run;
         first_ = Rate{0, seconds / bytes};
-        return;
     }
+    if (run == first_run_) return;
     largest_ = std::max(largest_, bytes);
     least_ = count_ == 0 ? bytes : std::min(least_, bytes);
     most_ = std::max(most_, bytes);
@@ -61,8 +62,8 @@ std::optional<double> Rates::predict(const offload::Function& function, Side sid
     return rate->seconds(bytes);
 }
 
-void Rates::add(const offload::Function& function, Side side, double bytes, double seconds) {
-    body(function, side).add(bytes, seconds);
+void Rates::add(const offload::Function& function, Side side, double bytes, double seconds, std::uint64_t run) {
+    body(function, side).add(bytes, seconds, run);
 }
 
 std::map<std::string, FunctionRates> Rates::all() const {

@@ -1,6 +1,7 @@
 // How fast functions run, from earlier knowledge and from measurements in this process.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,19 +16,21 @@ namespace cleave {
 //   similar sizes              the known line, scaled to the measurements; without one, a line through zero
 //   no measurements            the known line
 //
-// The first measurement of a size that is much larger than all before it counts only while nothing else is known: it
-// also pays for memory, which later runs find. A line would follow such a point more than many others, and a function
-// that seems slow on the device is not measured there again.
+// Measurements of the first run with a much larger size than before count only while nothing else is known: they also
+// pay for memory, which later runs find. A line would follow such a point more than many others, and a function that
+// seems slow on the device is not measured there again.
 class BodyRate {
 public:
     void set_prior(const std::optional<Rate>& prior) { prior_ = prior; }
-    void add(double bytes, double seconds);
+    // `run`, from 1, says which measurements are of the same run.
+    void add(double bytes, double seconds, std::uint64_t run);
     // Returns std::nullopt if nothing is known.
     std::optional<Rate> rate() const;
 
 private:
     std::optional<Rate> prior_;
-    double largest_ = 0;  // size, in bytes
+    double largest_ = 0;           // size, in bytes
+    std::uint64_t first_run_ = 0;  // with a size like the largest
     std::optional<Rate> first_;
     double count_ = 0;
     double sum_bytes_ = 0;
@@ -44,7 +47,7 @@ public:
     explicit Rates(const std::map<std::string, FunctionRates>& known) : known_(known) {}
 
     std::optional<double> predict(const offload::Function& function, Side side, double bytes);
-    void add(const offload::Function& function, Side side, double bytes, double seconds);
+    void add(const offload::Function& function, Side side, double bytes, double seconds, std::uint64_t run);
     // What was known, updated with what was measured.
     std::map<std::string, FunctionRates> all() const;
 

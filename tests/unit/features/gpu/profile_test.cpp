@@ -288,20 +288,21 @@ TEST(BodyRate, FollowsWhatWasMeasured) {
     EXPECT_FALSE(rate.rate());
     rate.set_prior(Rate{1, 1});
     EXPECT_EQ(rate.rate(), (Rate{1, 1}));
-    rate.add(9, 1000);  // the first of its size
+    rate.add(9, 1000, 1);  // in the first run of its size
+    rate.add(9, 1000, 1);
     EXPECT_EQ(rate.rate(), (Rate{1, 1}));
-    rate.add(9, 20);  // twice the known rate
+    rate.add(9, 20, 2);  // twice the known rate
     EXPECT_EQ(rate.rate(), (Rate{2, 2}));
-    rate.add(99, 1000);  // the first of its size
+    rate.add(99, 1000, 3);
     EXPECT_EQ(rate.rate(), (Rate{2, 2}));
-    rate.add(99, 110);  // now there are two sizes: 11 + bytes
+    rate.add(99, 110, 4);  // now there are two sizes: 11 + bytes
     EXPECT_NEAR(rate.rate()->fixed, 11, 1e-9);
     EXPECT_NEAR(rate.rate()->per_byte, 1, 1e-9);
     BodyRate steep;
-    steep.add(11, 1100);
+    steep.add(11, 1100, 1);
     EXPECT_EQ(steep.rate(), (Rate{0, 100}));  // nothing else is known
-    steep.add(1, 0);
-    steep.add(11, 100);  // the line would start below zero
+    steep.add(1, 0, 2);
+    steep.add(11, 100, 2);  // the line would start below zero
     EXPECT_EQ(steep.rate()->fixed, 0);
     EXPECT_NEAR(steep.rate()->per_byte, 1100.0 / 122, 1e-9);
 }
