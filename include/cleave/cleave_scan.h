@@ -16,10 +16,11 @@
  *     cleave_summarise(&dialect, begin, bytes, size, &summary);     each range, in parallel
  *     cleave_resolve(&summary, &state, &range);                     in order: range.first is where its records begin
  *
- * The same functions are in the library cleave, and in cleave_scan.cpp, which needs a C++20 compiler, GCC or Clang, and
- * nothing else: link one or the other. They read no files, start no threads, allocate nothing and throw nothing. Any
- * thread may call them, on different states and summaries at the same time. Only the bytes passed are read. Each
- * function takes time proportional to the bytes that it passes over, and uses the best instructions of the machine.
+ * The same functions are in the library cleave, and in cleave_scan.cpp, which needs a C++20 compiler, GCC or Clang,
+ * and, with -fno-exceptions, no library of C++: link one or the other. They read no files, start no threads, allocate
+ * nothing and throw nothing. Any thread may call them, on different states and summaries at the same time. Only the
+ * bytes passed are read. Each function takes time proportional to the bytes that it passes over, and uses the best
+ * instructions of the machine.
  *
  * Offsets and sizes are bytes of the input, from 0, below 2^59. Structs are little-endian, have no gaps, and may be
  * sent to another machine as they are; equal ones have equal bytes. Functions that return int32_t return 0, or
@@ -148,12 +149,12 @@ CLEAVE_SCAN_API size_t cleave_scan_starts(const cleave_scan_dialect* dialect, cl
                                           const void* bytes, size_t size, uint64_t* out, size_t room);
 
 /* The end of the input: counts the record that no terminator ends, or that a CR ends which waited for its LF. `last` is
- * then the size of the input. The state stays as it is. */
+ * the size of the input if there is one, otherwise NONE. The state stays as it is. */
 CLEAVE_SCAN_API int32_t cleave_scan_end(const cleave_scan_dialect* dialect, const cleave_scan_state* state,
                                         cleave_scan_counts* counts);
 
 /* Summarises the bytes from `begin` on. Exact, whatever precedes them. Costs one scan, as a rule: readers that enter in
- * different states are soon in the same one, or in two, one inside quotes and one outside. */
+ * different states are soon in the same one, or in two, one inside quotes and one outside. No bytes change nothing. */
 CLEAVE_SCAN_API int32_t cleave_summarise(const cleave_scan_dialect* dialect, uint64_t begin, const void* bytes,
                                          size_t size, cleave_scan_summary* summary);
 
@@ -162,7 +163,8 @@ CLEAVE_SCAN_API int32_t cleave_summarise(const cleave_scan_dialect* dialect, uin
 CLEAVE_SCAN_API int32_t cleave_compose(const cleave_scan_summary* first, const cleave_scan_summary* second,
                                        cleave_scan_summary* both);
 
-/* Takes a reader, whose state must be that at the beginning of the range, across the range. At the end of the input,
+/* Takes a reader, whose state must be that at the beginning of the range, in the dialect of the summary, which a state
+ * does not name, across the range. At the end of the input,
  * the records of all ranges are as many as those of cleave_scan() and cleave_scan_end(). */
 CLEAVE_SCAN_API int32_t cleave_resolve(const cleave_scan_summary* summary, cleave_scan_state* state,
                                        cleave_scan_range* range);
