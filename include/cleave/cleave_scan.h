@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage,readability-identifier-naming): names and constants of C
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,cppcoreguidelines-use-enum-class,readability-identifier-naming): names of C
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -69,7 +69,7 @@ typedef struct cleave_scan_dialect {
     { '"', -1, ',', CLEAVE_SCAN_LF, CLEAVE_SCAN_FIELD_START, CLEAVE_SCAN_EVERYWHERE }
 
 /* The state of a reader between two bytes. */
-enum { /* NOLINT(cppcoreguidelines-use-enum-class): C has none */
+enum {
     CLEAVE_SCAN_RECORD_START,     /* just past a terminator */
     CLEAVE_SCAN_FIELD,            /* just past a delimiter, where a quote may open; not in dialects without quotes */
     CLEAVE_SCAN_UNQUOTED,         /* inside a field, outside quotes */
@@ -172,4 +172,4 @@ CLEAVE_SCAN_API int32_t cleave_resolve(const cleave_scan_summary* summary, cleav
 #ifdef __cplusplus
 }
 #endif
-// NOLINTEND(cppcoreguidelines-macro-usage,readability-identifier-naming)
+// NOLINTEND(cppcoreguidelines-macro-usage,cppcoreguidelines-use-enum-class,readability-identifier-naming)
