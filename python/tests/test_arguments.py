@@ -80,6 +80,7 @@ def one_of_each(folder: Path) -> dict[str, Call]:
     calls: dict[str, Call] = {
         "open.": (cleave.open, {"source": TEXT}),
         "scan.": (cleave.scan, {"buffer": TEXT, "delimiter": ",", "terminator": "lf"}),
+        "scan_bytes.": (cleave.scan_bytes, {"buffer": TEXT}),
         "plan.": (cleave.plan, {"summaries": [summary], "input_size": len(TEXT), "n": 2}),
         "File.check": (f.check, {}),
         "File.split": (f.split, {"n": 2}),

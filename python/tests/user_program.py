@@ -90,7 +90,10 @@ def plan(text: bytes, dialect: Dialect) -> tuple[int, int]:
     made: Plan = cleave.plan([again], input_size=size, n=2)
     first: Cut = made.cuts[1]
     offset, record = first.find(lambda offset, size: text[offset : offset + size])
-    return offset + made.header_size + made.records + len(version), record
+    state, ended, last = cleave.scan_bytes(text[:9], dialect=dialect)
+    cut_at: int = last or 0
+    ended += cleave.scan_bytes(text[9:], state, dialect=dialect)[1]
+    return offset + made.header_size + made.records + len(version) + ended + cut_at, record
 
 
 def fail(path: Path) -> tuple[int | None, int | None, int, str]:
