@@ -21,8 +21,8 @@ std::string printed(const cleave_scan_row& row);
 cleave_scan_summary summary_of(const Kernel& kernel, const Dialect& dialect, std::string_view text,
                                std::uint64_t begin);
 
-// Expects the summaries of two parts, or in_three of three in both groupings, to be together that of the whole, for
-// every place to cut.
+// Expects the summaries of two parts, or in_three of three in both groupings, to compose to that of the whole, wherever
+// the text is cut.
 void expect_summary_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::uint64_t begin,
                              const cleave_scan_summary& whole, bool in_three);
 

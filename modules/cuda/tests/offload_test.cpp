@@ -1,5 +1,5 @@
 // Runs the workloads of examples/offload, with the kernels that they have for a GPU, wherever a context can place them,
-// and compares the results with those of the plain libraries.
+// and compares the results with what the plain libraries give.
 #include <gtest/gtest.h>
 
 #include <algorithm>

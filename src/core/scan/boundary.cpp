@@ -70,7 +70,7 @@ public:
     // not looked for remain to be found.
     void pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noexcept;
 
-    // Finds this offset of a row: &Row::first, last or open_quote. The bytes are those of the last pass().
+    // Finds this offset of a row, &Row::first, last or open_quote, in the bytes of the last pass().
     void find(Row& row, std::uint64_t Row::*offset) noexcept;
 
     // The row of the bytes from `begin` on for a single reader.
@@ -255,8 +255,8 @@ void RowReader::pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noe
     for (std::size_t at = 0, end = 0; at < bytes.size(); at = end) {
         end = end_of_part(at);
         std::optional<SummarisedBlock> block;
-        // If all bytes before the part are escapes, the block may assume the wrong parity. Then its state before the
-        // part is not that of the reader, who walks.
+        // If all bytes before the part are escapes, the block may assume the wrong parity. Its state before the part
+        // then differs from the reader's, and the reader walks.
         if (at > 0 && end < bytes.size()) block = summarise_block(bytes, 0, at, end, dialect_, kernel_);
         std::array<std::optional<Row>, CLEAVE_SCAN_STATES> found;
         for (Row& row : rows) {
