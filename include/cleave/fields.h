@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "cleave/blob.h"
@@ -65,6 +66,16 @@ public:
     // does not end a record, and an escape as the last byte.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
     RecordBlock read(TemporaryBytes auto&& bytes, Place place, bool at_end) = delete;
+
+    // A quote that a strict reader does not accept: one in an unquoted field, one that closes a section and is followed
+    // by anything but a delimiter, a terminator or a quote, or one that is never closed.
+    struct QuoteFault {
+        const char* what;
+        std::size_t at;  // in the bytes
+    };
+    // The same, but checks only quotes, and stops at the first fault: the block ends before the record that has it.
+    RecordBlock read_to_fault(std::span<const std::uint8_t> bytes, bool at_end, std::optional<QuoteFault>& fault);
+    RecordBlock read_to_fault(TemporaryBytes auto&& bytes, bool at_end, std::optional<QuoteFault>& fault) = delete;
 
 private:
     struct State;

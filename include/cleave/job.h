@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cleave/input.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
+#include "cleave/rejects.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"
 
@@ -30,6 +32,8 @@ struct Job {
     Execution execution = {};  // at most as many pieces are written at once as it has threads
     OutputOptions output = {};
     Passes passes = Passes::kAuto;
+    // Sets aside records that a strict reader refuses: see RejectOptions. Not with `resume`, nor for a snapshot.
+    std::optional<RejectOptions> rejects = {};
     // Accept a quote that is never closed: everything after it belongs to the last record. Otherwise, and always with
     // rules, it causes OpenQuoteError before anything appears.
     bool allow_open_quote = false;
@@ -42,6 +46,7 @@ struct JobReport {
     std::uint64_t header_size = 0;  // as plan_pieces() returns it; with a stage, as written
     std::uint64_t pieces = 0;
     StageCounts counts;  // with a stage
+    std::optional<RejectCounts> rejects;  // with Job::rejects
     // With a stage, unless it is a dry run or the pieces go to commands: files beside the pieces that may be pieces of
     // earlier runs, with values that the rules change (doc/guide/redaction.md). Each is given by its path or, if its
     // name may contain a value, as "piece N of the older MANIFEST".

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/device.h"
 
@@ -35,6 +36,16 @@ CLEAVE_DEVICE constexpr std::uint64_t utf8_size(const std::uint8_t* at, const st
         if (!is_utf8_continuation(at[i])) return 0;
     }
     return lead.size;
+}
+
+constexpr bool is_utf8(std::span<const std::uint8_t> bytes) {
+    const std::uint8_t* at = bytes.data();
+    for (const std::uint8_t* const end = at + bytes.size(); at < end;) {
+        const std::uint64_t size = utf8_size(at, end);
+        if (size == 0) return false;
+        at += size;
+    }
+    return true;
 }
 
 // Where no valid sequence begins: the size of the longest start of one that is there, at least 1.

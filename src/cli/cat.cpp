@@ -174,6 +174,7 @@ void print_all(Context& context, OpenInput& opened) {
 
 void run_cat(Context& context) {
     if (!context.arguments.plan.empty()) return print_planned_piece(context);
+    if (!context.arguments.rejected.empty()) return print_rejected(context);
     with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
         if (!context.arguments.stage.options.is_empty()) {
             print_changed_records(context, opened);

@@ -20,6 +20,7 @@ namespace cleave {
 
 class InputHash;
 class KeyRing;
+class Sifting;
 class Stores;
 
 }  // namespace cleave
@@ -56,6 +57,7 @@ struct OpenInput {
     std::shared_ptr<const IndexFile> index;  // the one the verb uses, or nullptr
     std::optional<RecordIndex> records;      // if the verb needs it: see index_of()
     std::shared_ptr<InputHash> hash;         // if the report is signed
+    std::shared_ptr<Sifting> sifting;        // if records are set aside
 };
 
 }  // namespace cleave::cli

@@ -5,6 +5,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "core/scan/line_counter.h"
+#include "engine/rejects.h"
 
 namespace cleave::cli {
 namespace {
@@ -46,7 +47,15 @@ void Diagnostics::remark(const std::string& text) const {
 }
 
 std::string Diagnostics::describe(const Place& place) const {
+    const Sifting* const sifting = context_.opened == nullptr ? nullptr : context_.opened->sifting.get();
+    if (sifting != nullptr) return describe_place(sifting->in_input(place), context_.header_records, std::nullopt);
     return describe_place(place, context_.header_records, line_of(context_, place.offset));
+}
+
+void Diagnostics::take(const RejectCounts& counts) const {
+    if (counts.rejected == 0) return;
+    const std::string place = counts.path.empty() ? "" : formatted("; {} has them", printable(counts.path));
+    warn(formatted("{} of {} records were rejected{}", counts.rejected, counts.accepted + counts.rejected, place));
 }
 
 std::string Diagnostics::describe_open_quote(const Place& place) const {

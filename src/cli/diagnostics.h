@@ -8,6 +8,7 @@
 #include "cleave/error.h"
 #include "cleave/job.h"
 #include "cleave/plan.h"
+#include "cleave/rejects.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"
 #include "cli/context.h"
@@ -39,6 +40,9 @@ public:
 
     // Warns about files of earlier runs left next to the pieces.
     void take(const JobReport& report) const;
+
+    // Warns if records were rejected.
+    void take(const RejectCounts& counts) const;
 
     // Warns about the pieces that are too large.
     void conclude() const;

@@ -10,6 +10,7 @@
 #include "cleave/index_file.h"
 #include "cleave/input.h"
 #include "cli/context.h"
+#include "cli/given.h"
 #include "cli/sandbox.h"
 #include "cli/standard_output.h"
 #include "core/reader/remote_file.h"
@@ -71,6 +72,14 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
 // Read only what it takes to find the cuts, and the piece. Throw what with_input() and find_cuts() throw.
 void print_planned_offsets(Context& context);
 void print_planned_piece(Context& context);
+
+// rejects: records that are set aside.
+
+// What --rejects and the options that need it say; call it last. Throws UsageError.
+void take_rejects(const Given& given, Arguments& arguments);
+
+// Prints the records in a file of rejects, under their header. Throws InputError if it is none.
+void print_rejected(Context& context);
 
 // stores: objects that the user names.
 

@@ -8,6 +8,7 @@
 
 #include "cli/choices.h"
 #include "cli/dialect_options.h"
+#include "cli/feature_parts.h"
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
@@ -203,7 +204,7 @@ void take_inputs(const Given& given, Arguments& arguments) {
         throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
                                    arguments.inputs[1].bare(), second_input_hint(arguments.verb, arguments.inputs)));
     }
-    if (!arguments.inputs.empty()) return;
+    if (!arguments.inputs.empty() || given.has("rejected")) return;
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
     if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat || arguments.verb == Verb::kSample)
         throw UsageError(formatted("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
@@ -364,6 +365,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_talk(given, arguments);
     take_range(given, arguments);
     take_index(given, arguments);
+    take_rejects(given, arguments);
     take_sample(given, arguments);
     take_tolerance(given, arguments);
     arguments.strict_size = given.has("strict-size");

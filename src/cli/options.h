@@ -13,6 +13,7 @@
 #include "cleave/job.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
+#include "cleave/rejects.h"
 #include "cleave/scan.h"
 #include "core/reader/location.h"
 #include "engine/piece_list.h"
@@ -114,6 +115,8 @@ struct Arguments {
     bool allows_ragged = false;
     bool requires_one_reading = false;
     bool strict_size = false;
+    std::optional<RejectOptions> rejects;  // for split, cat and sample
+    Location rejected;                     // for cat; empty if there is none
     // For index, cat -r, sample and join.
     std::optional<RecordRange> range;  // for cat
     IndexUse index = IndexUse::kNever;

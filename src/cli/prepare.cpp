@@ -109,6 +109,8 @@ Permissions permissions_of(const Context& context) {
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return permissions_of_key(arguments);
     if (arguments.verb == Verb::kVerify) return permissions_of_verify(arguments, std::move(permissions));
+    if (arguments.rejects) permit_making(permissions, arguments.rejects->path);
+    if (!arguments.rejected.empty()) permissions.read.push_back(arguments.rejected.name());
     if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan.name());
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;

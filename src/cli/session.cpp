@@ -17,6 +17,8 @@
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/option_table.h"
+#include "core/offsets/input_head.h"
+#include "engine/rejects.h"
 #include "engine/rules.h"
 
 namespace cleave::cli {
@@ -141,6 +143,23 @@ std::string summary(const Context& context, double seconds) {
     return text + formatted(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
 }
 
+void sift_if_wanted(Context& context, OpenInput& opened) {
+    const Arguments& arguments = context.arguments;
+    if (!arguments.rejects) return;
+    const HeaderMode mode = arguments.policy.header;
+    context.header_records = read_head(opened.input, opened.dialect, mode, kMaxRecordLimit).records;
+    opened.sifting = sift(opened.input, opened.dialect, mode, *arguments.rejects, arguments.execution);
+    context.meter.reset();
+}
+
+// For verbs other than split, whose pieces appear together with the file.
+void keep_rejects(Context& context, OpenInput& opened) {
+    if (!opened.sifting || context.arguments.verb == Verb::kSplit) return;
+    const RejectCounts counts = opened.sifting->publish();
+    opened.sifting->commit();
+    Diagnostics(context).take(counts);
+}
+
 Input open_input(const Context& context, const Location& location, const Cancellation* cancellation) {
     if (!context.arguments.snapshot) return open_named(context, location, cancellation, context.arguments.encoding);
     if (location.is_url()) throw UsageError("--snapshot: objects do not grow");
@@ -161,7 +180,7 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     if (location.is_stream() && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
-    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr};
+    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr, nullptr};
     if (!context.arguments.sign.empty()) opened.hash = make_input_hash(opened.input);
     context.opened = &opened;
     const auto close = [&context](const OpenInput*) {
@@ -175,13 +194,20 @@ void with_input(Context& context, const Location& location, const Cancellation* 
         heed_name(context, opened.sniffed);
         context.are_records_lines = is_json_lines(opened.dialect) && opened.dialect.preamble == 0;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
+        sift_if_wanted(context, opened);
         opened.index = find_index(context, opened);
         context.arguments.execution.index = opened.index;
         work(opened);
+        keep_rejects(context, opened);
     } catch (const HeaderSizeError& error) {
         bar.end();
         require_same(context, opened);
         if (error.findings()) Diagnostics(context).take(*error.findings());
+        throw;
+    } catch (const InputError&) {
+        bar.end();
+        opened.input.throw_if_changed();
+        if (opened.sifting && context.arguments.verb != Verb::kSplit) opened.sifting->rethrow();
         throw;
     } catch (const std::exception&) {
         bar.end();

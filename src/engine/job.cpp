@@ -36,6 +36,7 @@
 #include "engine/piece_bytes.h"
 #include "engine/piece_reports.h"
 #include "engine/plan_json.h"
+#include "engine/rejects.h"
 #include "engine/rules.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/key_field.h"
@@ -140,6 +141,10 @@ InputFacts JobOutput::facts() const {
     facts.are_names_beneath = names_in_manifest_.are_beneath();
     if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;
     if (policy.by && !policy.by->parts.empty()) facts.parts = policy.by;
+    if (const auto& counts = context_.report.rejects) {
+        facts.size += counts->size;
+        facts.rejects = RejectFacts{names_in_manifest_.of(counts->path), *counts};
+    }
     return facts;
 }
 
@@ -173,6 +178,7 @@ public:
             // With rules, values of records before the bad one may have ended up in columns that no rule changes.
             if (rewriting_ && output_) output_->keep_nothing();
             take_back();
+            if (sifting_ != nullptr) sifting_->rethrow();
             throw;
         } catch (...) {  // also what the observer throws
             take_back();
@@ -193,6 +199,7 @@ private:
         policy_.header = header_mode(policy_.header, dialect());
         refuse_unclonable();
         require_columns();
+        sift_if_wanted();
         spool_if_needed();
         compile_stage();
         const JobContext context{input_,  job_,     policy_,        dialect(),   rewriting_.get(),
@@ -203,9 +210,11 @@ private:
         if (rewriting_) report_.counts = counts_of(*rewriting_);
         if (!bytes->is_of_input()) report_.findings.size = report_.header_size + reports_.written();
         report_.older_pieces = reports_.older_texts();
+        if (sifting_) report_.rejects = sifting_->publish();
         output_->seal();
         observer_.concluded(report_);
         output_->commit();
+        if (sifting_) sifting_->commit();
         return std::move(report_);  // a copy could fail, although the pieces stay
     }
 
@@ -245,6 +254,17 @@ private:
         return policy_.by && has_rules() && !(policy_.by->has_fixed_pieces() && policy_.by->drops_columns);
     }
 
+    void sift_if_wanted() {
+        sifting_ = known_.sifting;
+        if (!job_.rejects || sifting_ != nullptr) return;
+        RejectOptions options = *job_.rejects;
+        options.has_texts = options.has_texts && !has_rules();
+        if (job_.output.dry_run) options.path.clear();
+        own_sifting_ = sift(input_, dialect(), policy_.header, options, job_.execution);
+        sifting_ = own_sifting_.get();
+        if (job_.execution.meter != nullptr) job_.execution.meter->reset();
+    }
+
     void spool_if_needed() {
         if (!input_.is_stream()) return;
         if (!needs_two_passes(job_.stage) && (!needs_whole_input(policy_) || spools_changed())) return;
@@ -271,6 +291,8 @@ private:
     const KnownParts& known_;
     JobReport report_;
     PieceReports reports_;
+    std::shared_ptr<Sifting> own_sifting_;  // with Job::rejects
+    Sifting* sifting_ = nullptr;            // that, or the command's, or null
     std::shared_ptr<Rewriting> rewriting_;  // with rules
     std::optional<JobOutput> output_;
 };
@@ -282,6 +304,7 @@ void check(const Job& job) {
     if (job.passes == Passes::kOne && (job.output.resume || job.output.clone != CloneMode::kNever)) {
         throw ArgumentError("job: resume and clone need two passes");
     }
+    if (job.rejects && job.output.resume) throw ArgumentError("job: resume cannot be used with rejects");
     if (job.policy.by && (job.passes == Passes::kOne || job.output.clone != CloneMode::kNever)) {
         throw ArgumentError("job: pieces by value need two passes and cannot share blocks");
     }

@@ -9,6 +9,7 @@
 namespace cleave {
 
 class InputHash;
+class Sifting;
 class Store;
 
 // With what a report is signed. The members must outlive the run.
@@ -27,6 +28,8 @@ struct KnownParts {
     // Where the names of the pieces lead if they are URLs; if it is null, the run opens the store, which loads a module
     // and reads files.
     const Store* store = nullptr;
+    // What has set aside records of the input; the job's own `rejects` are not used then.
+    Sifting* sifting = nullptr;
 };
 
 // Like run_job(). If the report is signed, also throws ArgumentError if a piece or the manifest is not beneath the

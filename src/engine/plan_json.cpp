@@ -76,6 +76,19 @@ void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
     pieces_ += piece_json(piece, file).text();
 }
 
+namespace {
+
+Json rejects_json(const RejectFacts& rejects) {
+    Json json;
+    json["name"] = rejects.name;
+    json["records"] = rejects.counts.rejected;
+    json["size"] = rejects.counts.file_size;
+    json["crc32c"] = hexadecimal(rejects.counts.crc32c);
+    return json;
+}
+
+}  // namespace
+
 std::string PlanJson::start_text(const InputFacts& facts) {
     Json json;
     json["cleave"] = facts.are_names_beneath ? 2 : 1;
@@ -89,6 +102,7 @@ std::string PlanJson::start_text(const InputFacts& facts) {
     }
     if (!facts.dropped_columns.empty()) json["dropped_columns"] = facts.dropped_columns;
     if (facts.parts) json["parts"] = parts_json(*facts.parts);
+    if (facts.rejects) json["rejects"] = rejects_json(*facts.rejects);
     std::string text = json.text();
     text.pop_back();  // drops the brace: the pieces are already JSON text
     return text + ",\"pieces\":[";

@@ -10,8 +10,15 @@
 #include "cleave/input.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
+#include "cleave/rejects.h"
 
 namespace cleave {
+
+// The file of rejected records, and what is in it.
+struct RejectFacts {
+    std::string name;
+    RejectCounts counts;
+};
 
 struct InputFacts {
     std::string path;
@@ -26,6 +33,7 @@ struct InputFacts {
     bool are_names_beneath = false;                // see ManifestNames
     std::string dropped_columns;                   // columns in Policy::by that the pieces lack, as the user names them
     std::optional<ByValue> parts;                  // set if the pieces are parts
+    std::optional<RejectFacts> rejects;            // set if records were set aside
 };
 // The facts that are known before the scan: all except size and header_size.
 InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);

@@ -80,7 +80,22 @@ void FileStream::find_compression() {
 
 // The next bytes, as read() returns them. Asks for a full read, because a pipe in packet mode drops the bytes that do
 // not fit.
-std::span<const std::uint8_t> FileStream::read_next() {
+std::span<const std::uint8_t> FileStream::read_next() { return filter_ ? filter_() : read_unfiltered(); }
+
+void FileStream::set_filter(std::function<std::span<const std::uint8_t>()> filter) {
+    held_.assign(waiting_.begin(), waiting_.end());
+    waiting_ = {};
+    gathered_.clear();
+    filter_ = std::move(filter);
+}
+
+std::span<const std::uint8_t> FileStream::unfiltered() {
+    if (held_.empty()) return read_unfiltered();
+    passed_ = std::exchange(held_, {});
+    return passed_;
+}
+
+std::span<const std::uint8_t> FileStream::read_unfiltered() {
     if (decoder_) return decoder_->next();
     const auto buffer = reader_.buffer().grow(SourceReader::kReadSize);
     return buffer.first(reader_.read(buffer));

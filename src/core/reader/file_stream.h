@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,20 +42,27 @@ public:
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { reader_.set_cancellation(cancellation); }
     void set_observer(SourceReader::Observer observer) { reader_.set_observer(std::move(observer)); }
+    // From now on, peek() and read() return what `filter` does, which reads with unfiltered(). No bytes are the end.
+    void set_filter(std::function<std::span<const std::uint8_t>()> filter);
+    std::span<const std::uint8_t> unfiltered();
     // See Input::set_threads().
     void set_threads(unsigned threads) noexcept;
 
 private:
     std::span<const std::uint8_t> read_next();
+    std::span<const std::uint8_t> read_unfiltered();
 
     SourceReader reader_;
     Encoding encoding_;
     std::shared_ptr<DecodeObserver> observer_;
     unsigned threads_ = 1;
-    std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads
-    std::span<const std::uint8_t> waiting_;  // bytes that read() has yet to return
-    bool was_read_ = false;                  // read() has been called
-    bool is_known_ = false;                  // find_compression() was called; it sets the members below
+    std::vector<std::uint8_t> gathered_;                     // by a peek() that needed several reads
+    std::span<const std::uint8_t> waiting_;                  // bytes that read() has yet to return
+    std::function<std::span<const std::uint8_t>()> filter_;  // may be empty
+    std::vector<std::uint8_t> held_;                         // peeked, and not given to it yet
+    std::vector<std::uint8_t> passed_;                       // given to it last
+    bool was_read_ = false;                                  // read() has been called
+    bool is_known_ = false;                                  // find_compression() was called; it sets the members below
     Compression compression_ = Compression::kNone;
     std::unique_ptr<StreamDecoder> decoder_;  // may be null
 };

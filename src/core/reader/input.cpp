@@ -313,6 +313,12 @@ void InputParts::become_blob(Input& input, const char* call, std::unique_ptr<Fil
     impl.stream.reset();
 }
 
+void InputParts::replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob>(std::unique_ptr<FileBlob>)> replace) {
+    Input::Impl& impl = input.opened();
+    impl.blob = replace(std::move(impl.blob));
+    impl.peeked.clear();
+}
+
 bool Input::is_unchanged() const { return opened().source.is_unchanged(impl_->has_lost()); }
 
 bool Input::accept_touch() const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cleave/cancel.h"
+#include "cleave/function_ref.h"
 #include "cleave/input.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/file_stream.h"
@@ -37,6 +38,9 @@ struct InputParts {
     // again, from its beginning, and throws SystemError. become_blob() puts a blob of what it decodes to in its place.
     static void restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer);
     static void become_blob(Input& input, const char* call, std::unique_ptr<FileBlob> blob);
+
+    // Puts what `replace` makes of the blob in its place.
+    static void replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob>(std::unique_ptr<FileBlob>)> replace);
 };
 
 // While this object exists, `cancellation`, unless null, ends waits for the input. The destructor restores the previous

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,7 @@ const char* const kStrayQuote = "a quote inside an unquoted field";
 const char* const kTextAfterQuote = "text after a closing quote";
 const char* const kLastEscape = "an escape with no byte after it";
 const char* const kLoneReturn = "a CR outside quotes that no LF follows";
+const char* const kOpenQuote = "a quote is never closed";
 const char* const kLoneFeed = "an LF outside quotes, where CR ends records";
 
 }  // namespace
@@ -40,14 +42,19 @@ struct FieldReader::State {
           memory(MemoryManager::or_default(std::move(from))) {}
 
     RecordBlock read(std::span<const std::uint8_t> all, Place at, bool at_end);
+    RecordBlock read_to_fault(std::span<const std::uint8_t> all, bool at_end, std::optional<QuoteFault>& found);
 
     void reserve(std::size_t size);
     void step_exactly(std::size_t size);
-    void judge(cleave::State state, std::size_t at) const;
+    void find_fields(std::span<const std::uint8_t> all, Place at);
+    bool judge(cleave::State state, std::size_t at);
+    bool judge_return(std::size_t at);
+    void judge_end();
+    RecordBlock block() const;
     void finish(bool at_end);
     void check_counts() const;
     bool is_blank(std::size_t row) const;
-    [[noreturn]] void refuse(const char* what, std::size_t at) const;
+    bool refuse(const char* what, std::size_t at);
     [[noreturn]] void refuse_open_quote() const;
     bool has_returns() const { return dialect.terminator == Terminator::kLf; }
 
@@ -76,6 +83,8 @@ struct FieldReader::State {
     Place place;
     Position position{};
     FieldList list{};
+    bool stops_at_fault = false;      // as read_to_fault() does
+    std::optional<QuoteFault> fault;  // which it has stopped at
 };
 
 void FieldReader::State::reserve(std::size_t size) {
@@ -88,32 +97,58 @@ void FieldReader::State::reserve(std::size_t size) {
     capacity = size;
 }
 
-RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at, bool at_end) {
+void FieldReader::State::find_fields(std::span<const std::uint8_t> all, Place at) {
     if (all.size() > std::numeric_limits<std::uint32_t>::max() - kStepSize) {
         throw ArgumentError("fields: a run of 4 GiB or more");
     }
     reserve(all.size());
     bytes = all;
     place = at;
+    fault.reset();
     position = {carry_of(cleave::State::kRecordStart), 0, 0, 0};
     list = {reinterpret_cast<std::uint32_t*>(ends.data()), reinterpret_cast<FieldRow*>(rows.data()), 0, 0};
-    while (position.offset < bytes.size()) {
+    while (position.offset < bytes.size() && !fault) {
         const auto rest = bytes.subspan(position.offset);
         kernel->mark_fields[markup.variant](markup, rest.data(), rest.size(), position, list);
         const std::size_t left = bytes.size() - position.offset;
         if (left > 0) step_exactly(std::min(left, kStepSize));
     }
-    finish(at_end);
+}
+
+// The records that were found.
+RecordBlock FieldReader::State::block() const {
     const std::size_t size = list.rows[list.row_count - 1].begin;
-    if (fields > 0) check_counts();
     return {bytes.first(size), place, {list.ends, list.end_count}, {list.rows, list.row_count}};
 }
 
-// Runs the state machine over the next bytes.
+RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at, bool at_end) {
+    stops_at_fault = false;
+    find_fields(all, at);
+    if (at_end && reading == Reading::kUnambiguous) judge_end();
+    finish(at_end);
+    if (fields > 0) check_counts();
+    return block();
+}
+
+RecordBlock FieldReader::State::read_to_fault(std::span<const std::uint8_t> all, bool at_end,
+                                              std::optional<QuoteFault>& found) {
+    stops_at_fault = true;
+    find_fields(all, {});
+    if (at_end && !fault) judge_end();
+    found = fault;
+    if (!fault) {
+        finish(at_end);
+    } else {  // the last row is that of the record with the fault
+        list.end_count = list.rows[list.row_count - 1].first;
+    }
+    return block();
+}
+
+// Runs the state machine over the next bytes, up to the first fault that ends the reading.
 void FieldReader::State::step_exactly(std::size_t size) {
-    const bool is_judged = reading == Reading::kUnambiguous;
+    const bool is_judged = reading == Reading::kUnambiguous || stops_at_fault;
     const bool after_return = dialect.terminator != Terminator::kAny && position.carry.after_cr != 0;
-    if (is_judged && after_return && bytes[position.offset] != '\n') refuse(kLoneReturn, position.offset - 1);
+    if (is_judged && after_return && bytes[position.offset] != '\n' && judge_return(position.offset - 1)) return;
     cleave::State state = machine_state();
     for (const std::size_t end = position.offset + size; position.offset < end; ++position.offset) {
         const auto here = static_cast<std::uint32_t>(position.offset);
@@ -121,7 +156,7 @@ void FieldReader::State::step_exactly(std::size_t size) {
         if (transition.starts_record) {
             list.rows[list.row_count++] = {here, static_cast<std::uint32_t>(list.end_count)};
         }
-        if (is_judged) judge(state, here);
+        if (is_judged && judge(state, here)) return;
         const bool is_pair_end = state == cleave::State::kCarriageReturn && bytes[here] == '\n';
         const bool ends_field = transition.next == cleave::State::kFieldStart || is_past_record(transition.next);
         if (ends_field && !is_pair_end) list.ends[list.end_count++] = here;
@@ -134,17 +169,40 @@ void FieldReader::State::step_exactly(std::size_t size) {
     }
 }
 
-// Throws InputError if readers may disagree on this byte.
-void FieldReader::State::judge(cleave::State state, std::size_t at) const {
-    if (is_quoted(state) || state == cleave::State::kEscape) return;
+// Refuses the byte if readers may disagree on it. Returns whether the reading ends here.
+bool FieldReader::State::judge(cleave::State state, std::size_t at) {
+    if (is_quoted(state) || state == cleave::State::kEscape) return false;
     const std::uint8_t byte = bytes[at];
-    if (byte == dialect.quote && state == cleave::State::kUnquoted) refuse(kStrayQuote, at);
+    if (byte == dialect.quote && state == cleave::State::kUnquoted) return refuse(kStrayQuote, at);
     const bool is_return = byte == '\r' && has_returns();
-    if (is_return && at + 1 < bytes.size() && bytes[at + 1] != '\n') refuse(kLoneReturn, at);
-    if (byte == '\n' && dialect.terminator == Terminator::kCr) refuse(kLoneFeed, at);
-    if (state != cleave::State::kQuoteInQuoted || is_return) return;
+    if (is_return && at + 1 < bytes.size() && bytes[at + 1] != '\n' && judge_return(at)) return true;
+    if (byte == '\n' && dialect.terminator == Terminator::kCr && !stops_at_fault) return refuse(kLoneFeed, at);
+    if (state != cleave::State::kQuoteInQuoted || is_return) return false;
     const bool ends_field = is_past_record(machine.step(state, byte).next) || byte == dialect.delimiter;
-    if (!ends_field && byte != dialect.quote) refuse(kTextAfterQuote, at);
+    return !ends_field && byte != dialect.quote && refuse(kTextAfterQuote, at);
+}
+
+// The same for a CR that no LF follows. To read_to_fault(), it is a byte like any other. A quote before it that is not
+// escaped closes a section, because any other quote would have been a fault.
+bool FieldReader::State::judge_return(std::size_t at) {
+    if (!stops_at_fault) return refuse(kLoneReturn, at);
+    if (at == 0 || bytes[at - 1] != dialect.quote) return false;
+    std::size_t escapes = 0;
+    while (escapes + 1 < at && bytes[at - 2 - escapes] == dialect.escape) ++escapes;
+    return escapes % 2 == 0 && refuse(kTextAfterQuote, at);
+}
+
+// The same for the end of the input.
+void FieldReader::State::judge_end() {
+    const cleave::State state = machine_state();
+    if (is_quoted(state)) {
+        if (!stops_at_fault) refuse_open_quote();
+        refuse(kOpenQuote, bytes.size());
+    } else if (has_returns() && position.carry.after_cr != 0) {
+        judge_return(bytes.size() - 1);
+    } else if (state == cleave::State::kEscape && !stops_at_fault) {
+        refuse(kLastEscape, bytes.size() - 1);
+    }
 }
 
 // Adds the row after the last record. A record in progress is left out unless it ends here.
@@ -152,11 +210,6 @@ void FieldReader::State::finish(bool at_end) {
     const cleave::State state = machine_state();
     const auto size = static_cast<std::uint32_t>(bytes.size());
     const bool is_complete = state == cleave::State::kRecordStart;
-    if (at_end && reading == Reading::kUnambiguous) {
-        if (is_quoted(state)) refuse_open_quote();
-        if (state == cleave::State::kEscape) refuse(kLastEscape, bytes.size() - 1);
-        if (has_returns() && position.carry.after_cr != 0) refuse(kLoneReturn, bytes.size() - 1);
-    }
     if (at_end && !is_past_record(state)) list.ends[list.end_count++] = size;
     if (at_end || is_complete || list.row_count == 0) {
         list.rows[list.row_count++] = {size, static_cast<std::uint32_t>(list.end_count)};
@@ -185,8 +238,13 @@ void FieldReader::State::check_counts() const {
     }
 }
 
-// Reports the first fault in the bytes, so that the result is the same however the bytes are divided into runs.
-void FieldReader::State::refuse(const char* what, std::size_t at) const {
+// Reports the first fault in the bytes, so that the result is the same however the bytes are divided into runs. Throws
+// InputError or, for read_to_fault(), returns true.
+bool FieldReader::State::refuse(const char* what, std::size_t at) {
+    if (stops_at_fault) {
+        fault = {what, at};
+        return true;
+    }
     if (fields > 0) check_counts();
     std::size_t row = list.row_count - 1;
     while (row > 0 && list.rows[row].begin > at) --row;
@@ -216,6 +274,11 @@ FieldReader& FieldReader::operator=(FieldReader&&) noexcept = default;
 
 RecordBlock FieldReader::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
     return state_->read(bytes, place, at_end);
+}
+
+RecordBlock FieldReader::read_to_fault(std::span<const std::uint8_t> bytes, bool at_end,
+                                       std::optional<QuoteFault>& fault) {
+    return state_->read_to_fault(bytes, at_end, fault);
 }
 
 namespace {

@@ -77,6 +77,11 @@ public:
     void run(unsigned threads, const Make& make, std::uint64_t most = kAll);
     static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
+    // The same for all batches of a blob, which are guessed. Where one is doubtful, exactly(at, is_all) reads the
+    // records from there on, all of them or at least one, and returns the place behind those that it has passed on.
+    template <class Make, class Exactly>
+    void run_guessed(unsigned threads, const Make& make, const Exactly& exactly);
+
     // For callers that read the records from at() on in a different way. If may_guess() returns true, they may guess;
     // otherwise they read the batches of exact(). Before they pass on any batch, they call compare(), which uses
     // `threads` threads; afterwards they call advance().
@@ -101,6 +106,8 @@ private:
     // A batch is large if it is more than this many times the usual size.
     static constexpr std::size_t kLarge = 4;
 
+    template <class Make>
+    auto make_slots(unsigned threads, const Make& make);
     bool is_large(std::size_t size) const { return size > kLarge * options_.size; }
     unsigned prepare(unsigned threads);
     bool pull(OwnedBatch& batch);
@@ -190,24 +197,48 @@ private:
 };
 
 template <class Make>
-void BatchLoop::run(unsigned threads, const Make& make, std::uint64_t most) {
-    if (is_done()) return;
+auto BatchLoop::make_slots(unsigned threads, const Make& make) {
     std::vector<Slot<decltype(make())>> slots;
     const std::size_t count = threads == 1 ? 1 : threads * kSlotsOfThread;
     slots.reserve(count);
     while (slots.size() < count) slots.emplace_back(*this, make());
+    return slots;
+}
+
+template <class Make>
+void BatchLoop::run(unsigned threads, const Make& make, std::uint64_t most) {
+    if (is_done()) return;
+    auto slots = make_slots(threads, make);
     while (!is_done() && most > 0) {
         left_ = is_in_doubt_ ? 1 : most;
         const std::uint64_t given = left_;
         try {
             const unsigned used = prepare(threads);
-            run_in_order(std::span(slots).first(used == 1 ? 1 : count), used);
+            run_in_order(std::span(slots).first(used == 1 ? 1 : slots.size()), used);
             most -= given - left_;
             if (is_in_doubt_ && may_guess() && !is_done()) exact_.reset();  // kept at the end for open_quote()
             is_in_doubt_ = false;
         } catch (const DoubtfulBatch&) {
             most -= given - left_;
             doubt();
+        }
+    }
+}
+
+template <class Make, class Exactly>
+void BatchLoop::run_guessed(unsigned threads, const Make& make, const Exactly& exactly) {
+    auto slots = make_slots(threads, make);
+    while (!is_done()) {
+        left_ = kAll;
+        try {
+            if (!may_guess()) throw DoubtfulBatch();
+            const unsigned used = prepare(threads);
+            run_in_order(std::span(slots).first(used == 1 ? 1 : slots.size()), used);
+        } catch (const DoubtfulBatch&) {
+            ++doubts_;
+            guessed_.reset();
+            const Place next = exactly(at_, !may_guess());
+            advance(next.offset - at_.offset, next.record - at_.record);
         }
     }
 }

@@ -185,7 +185,8 @@ void take_stage(const Given& given, Arguments& arguments) {
     if (options.is_empty()) {
         for (const char* name : {"key", "redact-null", "redact-report", "sign", "spool", "max-record", "memory-manager",
                                  "device", "device-memory", "explain"}) {
-            if (given.has(name)) {
+            const bool is_of_rejects = std::string_view(name) == "max-record" && given.has("rejects");
+            if (given.has(name) && !is_of_rejects) {
                 throw UsageError(formatted("{} needs --select, --redact, --rules, --redact-default or --forbid",
                                            given.spelling(name)));
             }

@@ -1,0 +1,44 @@
+// Records that a strict reader refuses can be set aside: they are left out of the input, and listed in a file, so that
+// they can be mended. doc/guide/repair.md shows how; cleave-rejects in cleave-formats(5) describes the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace cleave {
+
+// Why a record is rejected. Bits of RejectOptions::kinds.
+enum RejectKind : std::uint8_t {
+    kRejectFields = 1,    // it has more or fewer fields than the header; an empty record passes
+    kRejectQuotes = 2,    // see FieldReader::QuoteFault; or a section that is open after `max_record` bytes
+    kRejectSize = 4,      // it is larger than `max_record`
+    kRejectEncoding = 8,  // it is not UTF-8
+    kRejectNul = 16,      // it contains a NUL byte
+    kRejectJson = 32,     // it is not JSON; only for JSON Lines, and an empty line passes
+};
+
+struct RejectOptions {
+    std::string path;                        // of the file; "/dev/stdout" and the like are streams
+    std::optional<std::uint8_t> kinds = {};  // nothing: fields, quotes and size, or for JSON Lines json and size
+    // Without a header, how many fields a record has; 0: as many as the first one, which is then never rejected.
+    std::uint64_t fields = 0;
+    std::uint64_t max_record = std::uint64_t{16} << 20;  // 1 .. kMaxRecordLimit
+    // At most this many of a million records may be rejected, but `at_least` always may.
+    std::uint64_t per_million = 10000;
+    std::uint64_t at_least = 10;
+    bool replaces = false;  // an existing file
+    bool has_texts = true;  // false: the file does not show the records, and bad quotes are an InputError
+};
+
+// What was set aside. Sizes are in bytes.
+struct RejectCounts {
+    std::string path;            // of the file
+    std::uint64_t accepted = 0;  // records, without the header
+    std::uint64_t rejected = 0;
+    std::uint64_t size = 0;       // of what was rejected
+    std::uint64_t file_size = 0;  // of the file
+    std::uint32_t crc32c = 0;     // of the file
+};
+
+}  // namespace cleave

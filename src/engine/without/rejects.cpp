@@ -1,0 +1,11 @@
+// In place of rejects.
+#include "engine/rejects.h"
+
+namespace cleave {
+
+std::shared_ptr<Sifting> sift(Input& /*input*/, const Dialect& /*dialect*/, HeaderMode /*mode*/,
+                              const RejectOptions& /*options*/, const Execution& /*execution*/) {
+    throw ArgumentError("this build has no feature 'rejects'");
+}
+
+}  // namespace cleave

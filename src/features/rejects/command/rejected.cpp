@@ -1,0 +1,127 @@
+// --rejects, the options that need it, and `cleave cat --rejected`.
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text_bytes.h"
+#include "cli/choices.h"
+#include "cli/feature_parts.h"
+#include "cli/formatted.h"
+#include "cli/named.h"
+#include "cli/verbs.h"
+#include "core/reader/fd.h"
+#include "core/writer/stream_path.h"
+#include "features/rejects/reject_file.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr std::uint64_t kMillion = 1'000'000;
+
+// N, P% or all.
+void take_limit(const Given& given, RejectOptions& options) {
+    const std::string* const text = given.text("max-rejects");
+    if (text == nullptr) return;
+    const std::string option = given.spelling("max-rejects");
+    options.at_least = 0;
+    options.per_million = 0;
+    if (*text == "all") {
+        options.per_million = kMillion;
+    } else if (!text->ends_with('%')) {
+        options.at_least = parse_count(option, *text, 0);
+    } else {
+        const std::size_t point = std::min(text->find('.'), text->size() - 1);
+        const std::string whole = text->substr(0, point);
+        std::string part = point + 1 < text->size() ? text->substr(point + 1, text->size() - point - 2) : "";
+        constexpr std::size_t kMostDigits = 4;  // of a percent are a millionth
+        if (part.size() > kMostDigits) throw UsageError(formatted("{}: at most four digits after the point", option));
+        part.resize(kMostDigits, '0');
+        options.per_million = parse_count(option, whole, 0) * kMillion / 100 + parse_count(option, part, 0);
+        if (options.per_million > kMillion) throw UsageError(formatted("{}: '{}' is more than 100%", option, *text));
+    }
+}
+
+void take_kinds(const Given& given, RejectOptions& options) {
+    const std::string* const text = given.text("reject");
+    if (text == nullptr) return;
+    std::uint8_t kinds = 0;
+    for (std::size_t from = 0; from <= text->size();) {
+        const std::size_t end = std::min(text->find(',', from), text->size());
+        kinds |= parse_choice(given.spelling("reject"), text->substr(from, end - from), kRejectKinds);
+        from = end + 1;
+    }
+    options.kinds = kinds;
+}
+
+}  // namespace
+
+void take_rejects(const Given& given, Arguments& arguments) {
+    if (const std::string* const rejected = given.text("rejected")) {
+        for (const char* other : {"rejects", "pieces", "range", "plan"}) given.refuse_both("rejected", other);
+        if (!arguments.inputs.empty() || !arguments.stage.options.is_empty())
+            throw UsageError("--rejected takes neither an input nor rules: the file has the records");
+        arguments.rejected = Location(*rejected);
+    }
+    RejectOptions options;
+    take_kinds(given, options);
+    take_limit(given, options);
+    const std::string* const path = given.text("rejects");
+    if (path == nullptr) {
+        for (const char* name : {"max-rejects", "reject", "fields"}) {
+            if (given.has(name)) throw UsageError(formatted("{} needs --rejects FILE", given.spelling(name)));
+        }
+        return;
+    }
+    for (const char* other : {"snapshot", "plan", "resume"}) given.refuse_both("rejects", other);
+    if (path->empty() || path->ends_with('/')) throw UsageError(formatted("--rejects: '{}' names no file", *path));
+    if (*path == "-") throw UsageError("--rejects: standard output is for names and records");
+    options.path = arguments.output.dry_run ? "" : *path;
+    options.replaces = arguments.output.replace;
+    options.has_texts = arguments.stage.options.is_empty();
+    options.fields = given.count("fields", 1).value_or(0);
+    if (options.fields > 0 && arguments.header != HeaderMode::kNone)
+        throw UsageError("--fields is for input without a header; see --no-header");
+    if (const auto size = given.size("max-record")) {
+        if (*size > kMaxRecordLimit)
+            throw UsageError(formatted("--max-record: must be 1 to {} bytes", kMaxRecordLimit));
+        options.max_record = *size;
+    }
+    arguments.rejects = options;
+    if (arguments.index == IndexUse::kRequire)
+        throw UsageError("--index require cannot be used with --rejects, which reads the whole input");
+    arguments.index = IndexUse::kNever;
+}
+
+void print_rejected(Context& context) {
+    constexpr const char* kTarget = "write error";
+    context.location = context.arguments.rejected;
+    const Fd file = open_file(context.location);
+    const std::string name = context.location.shown();
+    std::string text;
+    bool is_first = true;
+    const auto print = [&](std::string_view line) {
+        const ListedReject reject = reject_of_line(line);
+        if (std::exchange(is_first, false) && context.arguments.policy.header != HeaderMode::kDrop)
+            write_all(STDOUT_FILENO, bytes_of(reject.header), kTarget);
+        write_all(STDOUT_FILENO, bytes_of(reject.text), kTarget);
+    };
+    constexpr std::size_t kReadSize = std::size_t{1} << 20;
+    std::vector<std::uint8_t> buffer(kReadSize);
+    while (const std::size_t size = read_some(file.get(), buffer, nullptr, name)) {
+        std::size_t searched = text.size();
+        text.append(reinterpret_cast<const char*>(buffer.data()), size);
+        std::size_t from = 0;
+        for (std::size_t end = text.find('\n', searched); end != std::string::npos; end = text.find('\n', from)) {
+            print(std::string_view(text).substr(from, end - from));
+            from = end + 1;
+        }
+        text.erase(0, from);
+    }
+    if (!text.empty()) print(text);
+}
+
+}  // namespace cleave::cli

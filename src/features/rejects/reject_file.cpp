@@ -1,0 +1,160 @@
+#include "features/rejects/reject_file.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text_bytes.h"
+#include "base/utf8.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostKept = std::size_t{64} << 10;
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// Base64 (RFC 4648, section 4) of bytes that come in parts.
+class Base64Writer {
+public:
+    explicit Base64Writer(std::string& out) : out_(out) {}
+
+    void add(std::span<const std::uint8_t> bytes) {
+        for (const std::uint8_t byte : bytes) {
+            bits_ = bits_ << 8U | byte;
+            if (++count_ == 3) write(4);
+        }
+    }
+
+    void finish() {
+        if (count_ == 0) return;
+        const std::size_t digits = count_ + 1;
+        bits_ <<= 8 * (3 - count_);
+        write(digits);
+        out_.append(4 - digits, '=');
+    }
+
+private:
+    void write(std::size_t digits) {
+        for (std::size_t i = 0; i < digits; ++i) out_ += kDigits[bits_ >> (18 - 6 * i) & 63U];
+        bits_ = 0;
+        count_ = 0;
+    }
+
+    std::string& out_;
+    std::uint32_t bits_ = 0;
+    std::size_t count_ = 0;  // of bytes in bits_
+};
+
+std::optional<std::string> read_base64(std::string_view text) {
+    std::string bytes;
+    std::uint32_t bits = 0;
+    const std::size_t digits = std::min(text.find('='), text.size());
+    if (text.size() % 4 != 0 || text.size() - digits > 2) return std::nullopt;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::size_t digit = i < digits ? kDigits.find(text[i]) : 0;
+        if (digit == std::string_view::npos || (i >= digits && text[i] != '=')) return std::nullopt;
+        bits = bits << 6U | static_cast<std::uint32_t>(digit);
+        if (i % 4 == 3) {
+            for (const unsigned shift : {16U, 8U, 0U}) bytes += static_cast<char>(bits >> shift);
+        }
+    }
+    bytes.resize(bytes.size() - (text.size() - digits));
+    return bytes;
+}
+
+}  // namespace
+
+RejectFile::RejectFile(const std::string& path, bool replaces, const Input& input, std::vector<std::uint8_t> header)
+    : input_(input), path_(path), header_(std::move(header)) {
+    if (!path.empty()) file_.emplace(path, input, replaces);
+}
+
+void RejectFile::begin(Place place, std::uint64_t size, const std::string& reason) {
+    text_ += "{\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
+             ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reason).text();
+}
+
+void RejectFile::add_bytes(const char* name, std::span<const std::uint8_t> bytes) {
+    const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (is_utf8(bytes)) {
+        text_ += std::string(",\"") + name + "\":" + Json(view).text();
+        return;
+    }
+    text_ += std::string(",\"") + (std::string_view(name) == "text" ? "base64" : "header_base64") + "\":\"";
+    Base64Writer writer(text_);
+    writer.add(bytes);
+    writer.finish();
+    text_ += '"';
+}
+
+void RejectFile::end() {
+    if (!header_.empty()) add_bytes("header", std::exchange(header_, {}));
+    text_ += "}\n";
+    if (text_.size() >= kMostKept) flush();
+}
+
+void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
+                     const std::span<const std::uint8_t>* text) {
+    begin(place, size, reason);
+    if (text != nullptr) {
+        add_bytes("text", *text);
+    } else {
+        header_.clear();
+    }
+    end();
+}
+
+void RejectFile::add_large(Place place, const std::string& reason, const SpillBuffer& text) {
+    begin(place, text.size(), reason);
+    text_ += ",\"base64\":\"";
+    Base64Writer writer(text_);
+    text.for_each_part([&](std::span<const std::uint8_t> bytes) {
+        writer.add(bytes);
+        flush();
+    });
+    writer.finish();
+    text_ += '"';
+    end();
+}
+
+void RejectFile::flush() {
+    const auto bytes = bytes_of(text_);
+    sum_.add(bytes);
+    size_ += bytes.size();
+    if (file_) write_all(file_->descriptor(), bytes, path_, input_.cancellation());
+    text_.clear();
+}
+
+void RejectFile::publish() {
+    flush();
+    if (file_) file_->publish();
+}
+
+void RejectFile::commit() noexcept {
+    if (file_) file_->commit();
+}
+
+ListedReject reject_of_line(std::string_view line) {
+    const std::optional<Json> json = parse_json(line);
+    ListedReject reject;
+    const auto text_in = [&](const char* name, const char* encoded) -> std::optional<std::string> {
+        const Json* const text = json->find(name);
+        if (text != nullptr && text->string() != nullptr) return *text->string();
+        const Json* const base64 = json->find(encoded);
+        if (base64 == nullptr || base64->string() == nullptr) return std::nullopt;
+        return read_base64(*base64->string());
+    };
+    if (!json || json->object() == nullptr) throw InputError("not a file of rejected records");
+    const Json* const byte = json->find("byte");
+    const Json* const size = json->find("size");
+    if (byte == nullptr || !byte->natural() || size == nullptr || !size->natural()) {
+        throw InputError("not a file of rejected records");
+    }
+    const auto text = text_in("text", "base64");
+    if (!text) throw InputError("it does not show the records, because of the rules");
+    if (text->size() != size->natural()) throw InputError("a record in it is not as large as it says");
+    return {*byte->natural(), *size->natural(), text_in("header", "header_base64").value_or(""), *text};
+}
+
+}  // namespace cleave

@@ -1,0 +1,70 @@
+// The file of rejected records: JSON Lines, one for each record or line.
+//
+//   {"byte":1042,"size":37,"record":17,"reason":"4 fields, not 3","text":"…"}
+//
+// The first one also has the header of the input, as "header". Bytes that are not UTF-8 are written as "base64" and
+// "header_base64", and so are records that are too large to be kept in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "cleave/error.h"
+#include "cleave/function_ref.h"
+#include "cleave/input.h"
+#include "cleave/rejects.h"
+#include "core/reader/spill.h"
+#include "core/writer/lone_file.h"
+
+namespace cleave {
+
+// For one thread at a time.
+class RejectFile {
+public:
+    // Opens the file, or nothing if `path` is empty. `header` comes before the first record. Throws what LoneFile()
+    // throws. `input` must outlive it.
+    RejectFile(const std::string& path, bool replaces, const Input& input, std::vector<std::uint8_t> header);
+
+    // `text` is null if it is not to be shown. These throw SystemError and Cancelled.
+    void add(Place place, std::uint64_t size, const std::string& reason, const std::span<const std::uint8_t>* text);
+    void add_large(Place place, const std::string& reason, const SpillBuffer& text);
+
+    // Once nothing is added any more: see LoneFile.
+    void publish();
+    void commit() noexcept;
+
+    std::uint64_t size() const { return size_; }
+    std::uint32_t crc32c() const { return sum_.value(); }
+
+private:
+    void begin(Place place, std::uint64_t size, const std::string& reason);
+    void add_bytes(const char* name, std::span<const std::uint8_t> bytes);
+    void end();
+    void flush();
+
+    const Input& input_;
+    const std::string path_;
+    std::vector<std::uint8_t> header_;  // until it is written
+    std::optional<LoneFile> file_;
+    std::string text_;  // not written yet
+    std::uint64_t size_ = 0;
+    Crc32c sum_;
+};
+
+// A line of the file.
+struct ListedReject {
+    std::uint64_t byte = 0;
+    std::uint64_t size = 0;
+    std::string header;  // "" except in the first line
+    std::string text;
+};
+
+// Reads a line. Throws InputError if it is none, or does not have the text.
+ListedReject reject_of_line(std::string_view line);
+
+}  // namespace cleave
