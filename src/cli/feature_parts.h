@@ -78,6 +78,27 @@ void print_planned_piece(Context& context);
 // What --rejects and the options that need it say; call it last. Throws UsageError.
 void take_rejects(const Given& given, Arguments& arguments);
 
+// The same for join.
+void take_rejects_of_join(const Given& given, Arguments& arguments);
+
+// The records in the file of Arguments::rejected, in order. For one thread at a time.
+class RejectedRecords {
+public:
+    RejectedRecords() = default;
+    RejectedRecords(const RejectedRecords&) = delete;
+    RejectedRecords& operator=(const RejectedRecords&) = delete;
+    virtual ~RejectedRecords() = default;
+    virtual bool has_one() const = 0;
+    // Of the one at hand: where it was in the input, and what it was.
+    virtual std::uint64_t byte() const = 0;
+    virtual const std::string& text() const = 0;
+    // Throws SystemError, and InputError for a line that is none, or has no text.
+    virtual void advance() = 0;
+    // Of what was read.
+    virtual std::uint32_t crc32c() const = 0;
+};
+std::unique_ptr<RejectedRecords> open_rejected(const Context& context);
+
 // Prints the records in a file of rejects, under their header. Throws InputError if it is none.
 void print_rejected(Context& context);
 

@@ -6,16 +6,20 @@
 //       print the rest; if a manifest is given, compare size and checksum
 //       if more follows, the piece must end where a record ends, by the state machine
 //
+// With --rejects, each rejected record is put back at its byte, so that the output is the input.
+//
 // With -o the file appears only once it is complete. On standard output, what was printed before an error stays.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "base/crc32c.h"
+#include "base/text_bytes.h"
 #include "cleave/foreign.h"
 #include "cli/diagnostics.h"
 #include "cli/feature_parts.h"
@@ -192,6 +196,7 @@ public:
         // Stays open until the end: the output gets its permissions, narrowed to what the other pieces also permit.
         context_.location = pieces.front().location;
         Input first = open(opener, pieces.front());
+        if (!context_.arguments.rejected.empty()) rejects_ = open_rejected(context_);
         output_.emplace(context_.arguments, first, pieces);
         append(first, pieces.front());
         for (const ListedPiece& piece : std::span(pieces).subspan(1)) {
@@ -204,10 +209,16 @@ public:
             context_.location = last_;
             Diagnostics(context_).warn(fault_);
         }
+        if (rejects_) {
+            context_.location = context_.arguments.rejected;
+            put_back_last();
+        }
         output_->commit();
     }
 
 private:
+    static constexpr const char* kOtherRejects = "it is not the file that the manifest lists";
+
     // Throws unless there is such a piece.
     void require(const PieceOpener& opener, const ListedPiece& piece) const {
         if (const Store* const store = store_of(context_, piece.location)) {
@@ -248,13 +259,50 @@ private:
                 throw InputError(fault_ + ", and more follows");
             }
             walker_->pass(bytes);
-            write_all(output_->descriptor(), bytes, output_->name(), &cancellation_);
+            write(bytes);
         });
         compare(piece, reader);
         if (walker_ && reader.last()) {
             fault_ = fault_at_end(begin);
             last_ = context_.location;
         }
+    }
+
+    // Writes bytes of a piece, with the rejects that belong between them.
+    void write(std::span<const std::uint8_t> bytes) {
+        put_back(bytes.size(), [&](std::uint64_t size) {
+            write_out(bytes.first(size));
+            bytes = bytes.subspan(size);
+        });
+        write_out(bytes);
+    }
+
+    // Puts back the rejects that belong within the next `size` bytes. pass(n) writes n of these.
+    template <class Pass>
+    void put_back(std::uint64_t size, const Pass& pass) {
+        while (rejects_ && rejects_->has_one() && rejects_->byte() < written_ + size) {
+            if (rejects_->byte() < written_) throw InputError(kOtherRejects);
+            const std::uint64_t before = rejects_->byte() - written_;
+            pass(before);
+            size -= before;
+            write_out(bytes_of(rejects_->text()));
+            rejects_->advance();
+        }
+    }
+
+    // Puts back those behind the last piece.
+    void put_back_last() {
+        for (; rejects_->has_one(); rejects_->advance()) {
+            if (rejects_->byte() != written_) throw InputError(kOtherRejects);
+            write_out(bytes_of(rejects_->text()));
+        }
+        const Json& sum = context_.arguments.pieces.rejects_crc32c;
+        if (sum != Json(formatted("{:08x}", rejects_->crc32c()))) throw InputError(kOtherRejects);
+    }
+
+    void write_out(std::span<const std::uint8_t> bytes) {
+        write_all(output_->descriptor(), bytes, output_->name(), &cancellation_);
+        written_ += bytes.size();
     }
 
     // The bytes that each piece begins with: the preamble and the header, or the preamble alone.
@@ -314,8 +362,10 @@ private:
     HeaderMode mode_ = HeaderMode::kNone;  // of the pieces
     std::optional<Walker> walker_;         // over the bytes written so far
     std::optional<std::vector<std::uint8_t>> header_;
-    std::string fault_;  // a fault at the end of what was written, so nothing may follow
-    Location last_;      // of the last piece written
+    std::unique_ptr<RejectedRecords> rejects_;  // what is put back; null: nothing
+    std::uint64_t written_ = 0;                 // bytes
+    std::string fault_;                         // a fault at the end of what was written, so nothing may follow
+    Location last_;                             // of the last piece written
 };
 
 }  // namespace

@@ -277,6 +277,7 @@ void take_join(const Given& given, Arguments& arguments) {
         if (given.has(option) && arguments.policy.header == HeaderMode::kDrop)
             throw UsageError(formatted("{} is only for pieces with a header", given.spelling(option)));
     }
+    take_rejects_of_join(given, arguments);
     if (arguments.inputs.empty() && arguments.output.manifest.empty())
         throw UsageError("join needs PIECE... or --manifest FILE");
 }

@@ -36,6 +36,7 @@ struct PieceList {
     // only the first, begin with. The dialect has a preamble only if a piece has one.
     std::optional<Dialect> dialect;
     std::optional<std::uint64_t> header_size;
+    Json rejects_crc32c;  // of the file of rejected records; null without any
 };
 
 // Reads `text`, a manifest written by `cleave split`, which is at `manifest`. With `paths`, the pieces are these files,

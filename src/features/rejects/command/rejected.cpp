@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "base/text_bytes.h"
 #include "cli/choices.h"
 #include "cli/feature_parts.h"
@@ -57,6 +59,47 @@ void take_kinds(const Given& given, RejectOptions& options) {
     options.kinds = kinds;
 }
 
+// Reads the file a line at a time.
+class RejectLines final : public RejectedRecords {
+public:
+    explicit RejectLines(const Location& location) : file_(open_file(location)), name_(location.shown()) { advance(); }
+
+    bool has_one() const override { return reject_.has_value(); }
+    std::uint64_t byte() const override { return reject_->byte; }
+    const std::string& text() const override { return reject_->text; }
+    std::uint32_t crc32c() const override { return sum_.value(); }
+    const std::string& header() const { return reject_->header; }
+
+    void advance() override {
+        lines_.erase(0, next_);
+        std::size_t end = lines_.find('\n');
+        while (end == std::string::npos) {
+            std::size_t searched = lines_.size();
+            lines_.resize(searched + kReadSize);
+            const auto room = std::span(lines_).subspan(searched);
+            const std::size_t size =
+                read_some(file_.get(), {reinterpret_cast<std::uint8_t*>(room.data()), room.size()}, nullptr, name_);
+            lines_.resize(searched + size);
+            sum_.add(bytes_of(std::string_view(lines_).substr(searched)));
+            if (size == 0) break;
+            end = lines_.find('\n', searched);
+        }
+        reject_.reset();
+        if (!lines_.empty()) reject_ = reject_of_line(std::string_view(lines_).substr(0, end));
+        next_ = std::min(end, lines_.size() - 1) + 1;
+    }
+
+private:
+    static constexpr std::size_t kReadSize = std::size_t{1} << 16;
+
+    const Fd file_;
+    const std::string name_;
+    std::string lines_;
+    Crc32c sum_;
+    std::size_t next_ = 0;  // where the next line begins in them
+    std::optional<ListedReject> reject_;
+};
+
 }  // namespace
 
 void take_rejects(const Given& given, Arguments& arguments) {
@@ -96,32 +139,25 @@ void take_rejects(const Given& given, Arguments& arguments) {
     arguments.index = IndexUse::kNever;
 }
 
+void take_rejects_of_join(const Given& given, Arguments& arguments) {
+    const std::string* const path = given.text("rejects");
+    if (path == nullptr) return;
+    if (arguments.output.manifest.empty())
+        throw UsageError("--rejects needs --manifest FILE, which says that the pieces follow each other");
+    arguments.rejected = Location(*path);
+}
+
+std::unique_ptr<RejectedRecords> open_rejected(const Context& context) {
+    return std::make_unique<RejectLines>(context.arguments.rejected);
+}
+
 void print_rejected(Context& context) {
     constexpr const char* kTarget = "write error";
     context.location = context.arguments.rejected;
-    const Fd file = open_file(context.location);
-    const std::string name = context.location.shown();
-    std::string text;
-    bool is_first = true;
-    const auto print = [&](std::string_view line) {
-        const ListedReject reject = reject_of_line(line);
-        if (std::exchange(is_first, false) && context.arguments.policy.header != HeaderMode::kDrop)
-            write_all(STDOUT_FILENO, bytes_of(reject.header), kTarget);
-        write_all(STDOUT_FILENO, bytes_of(reject.text), kTarget);
-    };
-    constexpr std::size_t kReadSize = std::size_t{1} << 20;
-    std::vector<std::uint8_t> buffer(kReadSize);
-    while (const std::size_t size = read_some(file.get(), buffer, nullptr, name)) {
-        std::size_t searched = text.size();
-        text.append(reinterpret_cast<const char*>(buffer.data()), size);
-        std::size_t from = 0;
-        for (std::size_t end = text.find('\n', searched); end != std::string::npos; end = text.find('\n', from)) {
-            print(std::string_view(text).substr(from, end - from));
-            from = end + 1;
-        }
-        text.erase(0, from);
-    }
-    if (!text.empty()) print(text);
+    RejectLines rejects(context.location);
+    if (rejects.has_one() && context.arguments.policy.header != HeaderMode::kDrop)
+        write_all(STDOUT_FILENO, bytes_of(rejects.header()), kTarget);
+    for (; rejects.has_one(); rejects.advance()) write_all(STDOUT_FILENO, bytes_of(rejects.text()), kTarget);
 }
 
 }  // namespace cleave::cli
