@@ -34,6 +34,9 @@ namespace {
 using Row = cleave_scan_row;
 using Octets = std::span<const std::uint8_t>;
 
+constexpr std::size_t kSliceSteps = Stepper::kSliceSize / kStepSize;
+using Starts = std::array<std::uint64_t, kSliceSteps>;
+
 static_assert(CLEAVE_SCAN_START == kStateCount && static_cast<int>(State::kCarriageReturn) == CLEAVE_SCAN_RETURN);
 static_assert(sizeof(cleave_scan_state) == 24 && sizeof(cleave_scan_row) == 40 && sizeof(cleave_scan_summary) == 472);
 
@@ -53,50 +56,9 @@ std::uint64_t sought(std::size_t begin, State state) {
 }
 bool is_sought(std::uint64_t offset) { return offset >= kSought && offset < CLEAVE_SCAN_BEFORE; }
 
-// Reads bytes for several readers at once, each in a state of its own. `state` of a row is one of CLEAVE_SCAN_*.
-class RowReader {
-public:
-    RowReader(const Dialect& dialect, const Kernel& kernel) noexcept;
-
-    bool can_enter(std::uint64_t state, std::uint64_t offset) const noexcept;
-
-    // Whether a section is open in the state, or may be opened again.
-    bool is_open(std::uint64_t state) noexcept;
-
-    // The row of no bytes.
-    Row row_at(std::uint64_t state) noexcept;
-
-    // Continues each row that is not CLEAVE_SCAN_STATES over `bytes`, which begin at offset `begin`. Offsets that were
-    // not looked for remain to be found.
-    void pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noexcept;
-
-    // Finds this offset of a row, &Row::first, last or open_quote, in the bytes of the last pass().
-    void find(Row& row, std::uint64_t Row::*offset) noexcept;
-
-    // The row of the bytes from `begin` on for a single reader.
-    Row walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noexcept;
-
-    // The row of what a stepper has read since seek(), without its first and last starts.
-    Row row_of(const Stepper& stepper) const noexcept;
-
-    // The state of the machine, if the bytes so far are not the beginning of a byte order mark.
-    State exact(std::uint64_t state) noexcept;
-
-private:
-    State settled(State state) const noexcept;
-    Row walk_exactly(State state, std::uint64_t begin, Octets bytes) noexcept;
-    std::size_t end_of_part(std::size_t begin) const noexcept;
-    std::optional<Row> row_of_block(State state, std::size_t begin, std::size_t end,
-                                    const SummarisedBlock& block) const noexcept;
-
-    Dialect dialect_;
-    const Kernel& kernel_;
-    Stepper stepper_;
-    std::uint64_t begin_ = 0;  // of the last pass()
-    Octets bytes_;
-};
-
 bool may_be_open(State state) { return is_quoted(state) || state == State::kQuoteInQuoted; }
+
+constexpr Row kNoRow = {0, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, CLEAVE_SCAN_STATES};
 
 Row joined(const Row& first, const Row& second) {
     return {first.records + second.records, first.first == CLEAVE_SCAN_NONE ? second.first : first.first,
@@ -104,46 +66,33 @@ Row joined(const Row& first, const Row& second) {
             second.open_quote == CLEAVE_SCAN_BEFORE ? first.open_quote : second.open_quote, second.state};
 }
 
-constexpr Row kNoRow = {0, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, CLEAVE_SCAN_STATES};
-
 void follow(cleave_scan_state& state, const Row& row, std::uint64_t size) {
     state.state = static_cast<std::uint32_t>(row.state);
     state.offset += size;
     if (row.open_quote != CLEAVE_SCAN_BEFORE) state.open_quote = row.open_quote;
 }
 
+// Adds the record starts that are marked to the first `found` of `out`. Returns the first one that there is no room
+// for, in bytes from `offset`; if there is none, `size`.
+std::size_t store(const Starts& starts, std::size_t size, std::uint64_t offset, std::span<std::uint64_t> out,
+                  std::size_t& found) {
+    for (std::size_t at = 0; at < size; at += kStepSize) {
+        for (std::uint64_t bits = starts[at / kStepSize]; bits != 0; bits &= bits - 1) {
+            const std::size_t start = at + first_bit(bits);
+            if (found == out.size()) return start;
+            out[found++] = offset + start;
+        }
+    }
+    return size;
+}
+
 // No record has begun that does not also end here.
 bool is_complete(std::uint64_t state) { return state == CLEAVE_SCAN_RECORD_START || state == CLEAVE_SCAN_START; }
 
-bool is_valid(RowReader& reader, const cleave_scan_state& state) {
-    if (state.version != CLEAVE_SCAN_VERSION || state.offset >= kMaxOffset) return false;
-    if (!reader.can_enter(state.state, state.offset)) return false;
-    return reader.is_open(state.state) ? state.open_quote < state.offset : state.open_quote == CLEAVE_SCAN_NONE;
-}
-
-// How bytes end that leave a reader in this state.
-void describe(RowReader& reader, const cleave_scan_state& state, cleave_scan_counts& counts) {
-    const State exact = reader.exact(state.state);
-    counts.open_quote = is_quoted(exact) ? state.open_quote : CLEAVE_SCAN_NONE;
-    counts.ending = (is_complete(state.state) || exact == State::kCarriageReturn ? 0 : CLEAVE_SCAN_UNTERMINATED) |
-                    (exact == State::kCarriageReturn ? CLEAVE_SCAN_LONE_RETURN : 0) |
-                    (is_quoted(exact) ? CLEAVE_SCAN_OPEN_QUOTE : 0) | (is_escape(exact) ? CLEAVE_SCAN_OPEN_ESCAPE : 0);
-}
-
-// The offset of start number `number` of those that are marked in these words.
-std::size_t start_number(const std::uint64_t* starts, std::size_t number) {
-    std::size_t step = 0;
-    for (; count_bits(starts[step]) <= number; ++step) number -= count_bits(starts[step]);
-    std::uint64_t bits = starts[step];
-    for (; number > 0; --number) bits &= bits - 1;
-    return step * kStepSize + first_bit(bits);
-}
-
 // Sets `dialect`, unless `wanted` is not valid: then returns what is wrong with it.
 const char* read_dialect(const cleave_scan_dialect& wanted, Dialect& dialect) noexcept {
-    const auto is_byte = [](std::int16_t byte) { return byte >= -1 && byte <= UINT8_MAX; };
-    if (!is_byte(wanted.quote)) return "the quote must be a byte or -1";
-    if (!is_byte(wanted.escape)) return "the escape must be a byte or -1";
+    if (wanted.quote < -1 || wanted.quote > UINT8_MAX) return "the quote must be a byte or -1";
+    if (wanted.escape < -1 || wanted.escape > UINT8_MAX) return "the escape must be a byte or -1";
     if (wanted.terminator > CLEAVE_SCAN_ANY) return "no such terminator";
     if (wanted.quoting > CLEAVE_SCAN_ANYWHERE) return "no such quote mode";
     if (wanted.escape_scope > CLEAVE_SCAN_QUOTED) return "no such scope of escapes";
@@ -159,12 +108,64 @@ const char* read_dialect(const cleave_scan_dialect& wanted, Dialect& dialect) no
     return fault_of(dialect);
 }
 
-RowReader::RowReader(const Dialect& dialect, const Kernel& kernel) noexcept
-    : dialect_(dialect), kernel_(kernel), stepper_(dialect, kernel) {}
+// Reads bytes for several readers at once, each in a state of its own. `state` of a row is one of CLEAVE_SCAN_*.
+class RowReader {
+public:
+    // Use it only if can_read().
+    RowReader(const cleave_scan_dialect& wanted, const Kernel& kernel) noexcept
+        : is_valid_(read_dialect(wanted, dialect_) == nullptr), kernel_(kernel), stepper_(dialect_, kernel) {}
 
-// Without quotes, the first byte of a field is like any other.
-State RowReader::settled(State state) const noexcept {
-    return !dialect_.quote && state == State::kFieldStart ? State::kUnquoted : state;
+    // Whether the dialect is valid, and offsets of that many bytes are; whether the state is, too.
+    bool can_read(std::uint64_t begin, std::size_t size) const noexcept {
+        return is_valid_ && begin < kMaxOffset && size < kMaxOffset - begin;
+    }
+    bool can_read(const cleave_scan_state& state, std::size_t size) noexcept;
+    bool can_enter(std::uint64_t state, std::uint64_t offset) const noexcept;
+
+    // The row of no bytes.
+    Row row_at(std::uint64_t state) noexcept {
+        const bool is_open = may_be_open(exact(state));
+        return {0, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, is_open ? CLEAVE_SCAN_BEFORE : CLEAVE_SCAN_NONE, state};
+    }
+
+    // Continues each row that is not CLEAVE_SCAN_STATES over `bytes`, which begin at offset `begin`. Offsets that were
+    // not looked for remain to be found.
+    void pass(std::span<Row> rows, std::uint64_t begin, Octets bytes) noexcept;
+
+    // Finds this offset of the rows, &Row::first, last or open_quote, in the bytes of the last pass().
+    void find(std::span<Row> rows, std::uint64_t Row::*offset) noexcept;
+
+    // The row of the bytes from `begin` on for a single reader.
+    Row walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noexcept;
+
+    // The same for at most Stepper::kSliceSize bytes, from one of the states of the machine. Marks their record starts.
+    Row step(std::uint64_t state, std::uint64_t begin, Octets bytes, std::uint64_t* starts) noexcept;
+
+    // The state of the machine, if the bytes so far are not the beginning of a byte order mark.
+    State exact(std::uint64_t state) noexcept;
+
+private:
+    // Without quotes, the first byte of a field is like any other.
+    State settled(State state) const noexcept {
+        return !dialect_.quote && state == State::kFieldStart ? State::kUnquoted : state;
+    }
+    std::size_t end_of_part(std::size_t begin) const noexcept;
+    std::optional<Row> row_of_block(State state, std::size_t begin, std::size_t end,
+                                    const SummarisedBlock& block) const noexcept;
+
+    Dialect dialect_;
+    bool is_valid_;
+    const Kernel& kernel_;
+    Stepper stepper_;
+    std::uint64_t begin_ = 0;  // of the last pass()
+    Octets bytes_;
+};
+
+bool RowReader::can_read(const cleave_scan_state& state, std::size_t size) noexcept {
+    if (!can_read(state.offset, size) || state.version != CLEAVE_SCAN_VERSION) return false;
+    if (!can_enter(state.state, state.offset)) return false;
+    const bool is_open = row_at(state.state).open_quote == CLEAVE_SCAN_BEFORE;
+    return is_open ? state.open_quote < state.offset : state.open_quote == CLEAVE_SCAN_NONE;
 }
 
 bool RowReader::can_enter(std::uint64_t state, std::uint64_t offset) const noexcept {
@@ -182,55 +183,35 @@ bool RowReader::can_enter(std::uint64_t state, std::uint64_t offset) const noexc
     }
 }
 
-// The state of the machine, if the bytes so far are not the beginning of a byte order mark.
 State RowReader::exact(std::uint64_t state) noexcept {
     if (state < CLEAVE_SCAN_START) return static_cast<State>(state);
     const Octets mark = Octets(kMark).first(static_cast<std::size_t>(state) - CLEAVE_SCAN_START);
-    return static_cast<State>(walk_exactly(State::kRecordStart, 0, mark).state);
+    return static_cast<State>(walk(CLEAVE_SCAN_RECORD_START, 0, mark).state);
 }
 
-bool RowReader::is_open(std::uint64_t state) noexcept { return may_be_open(exact(state)); }
-
-Row RowReader::row_at(std::uint64_t state) noexcept {
-    return {0, CLEAVE_SCAN_NONE, CLEAVE_SCAN_NONE, is_open(state) ? CLEAVE_SCAN_BEFORE : CLEAVE_SCAN_NONE, state};
-}
-
-Row RowReader::walk_exactly(State state, std::uint64_t begin, Octets bytes) noexcept {
-    Row row = kNoRow;
-    std::array<std::uint64_t, Stepper::kSliceSize / kStepSize> starts;
-    stepper_.seek(begin, 0, state);
+Row RowReader::step(std::uint64_t state, std::uint64_t begin, Octets bytes, std::uint64_t* starts) noexcept {
+    stepper_.seek(begin, 0, static_cast<State>(state));
     stepper_.forget_quote();
-    while (!bytes.empty()) {
-        const std::uint64_t offset = stepper_.offset();
-        const auto slice = bytes.first(std::min(bytes.size(), Stepper::kSliceSize));
-        stepper_.read(slice, starts.data());
-        const std::span words(starts.data(), (slice.size() + kStepSize - 1) / kStepSize);
-        if (const auto last = last_start(words)) {
-            row.last = offset + *last;
-            if (row.first == CLEAVE_SCAN_NONE) {
-                row.first = offset + start_number(starts.data(), 0);
-            }
-        }
-        bytes = bytes.subspan(slice.size());
-    }
-    const Row after = row_of(stepper_);
-    return {after.records, row.first, row.last, after.open_quote, after.state};
-}
-
-Row RowReader::row_of(const Stepper& stepper) const noexcept {
+    stepper_.read(bytes, starts);
     Row row = kNoRow;
-    row.records = stepper.records();
-    row.state = static_cast<std::uint64_t>(settled(stepper.state()));
-    if (may_be_open(stepper.state())) {
-        row.open_quote = stepper.open_end() == 0 ? CLEAVE_SCAN_BEFORE : stepper.open_end() - 1;
+    row.records = stepper_.records();
+    row.state = static_cast<std::uint64_t>(settled(stepper_.state()));
+    if (may_be_open(stepper_.state())) {
+        row.open_quote = stepper_.open_end() == 0 ? CLEAVE_SCAN_BEFORE : stepper_.open_end() - 1;
+    }
+    if (row.records > 0) {
+        const std::uint64_t* first = std::find_if(starts, starts + kSliceSteps, [](auto word) { return word != 0; });
+        row.first = begin + static_cast<std::size_t>(first - starts) * kStepSize + first_bit(*first);
+        row.last = begin + *last_start({starts, (bytes.size() + kStepSize - 1) / kStepSize});
     }
     return row;
 }
 
 Row RowReader::walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noexcept {
     Row row = row_at(state);
-    for (; row.state >= CLEAVE_SCAN_START && !bytes.empty(); bytes = bytes.subspan(1), ++begin) {
-        Row one = walk_exactly(exact(row.state), begin, bytes.first(1));
+    std::size_t size = 1;
+    for (; row.state >= CLEAVE_SCAN_START && !bytes.empty(); bytes = bytes.subspan(size), begin += size) {
+        Row one = walk(static_cast<std::uint64_t>(exact(row.state)), begin, bytes.first(size));
         if (bytes.front() == kMark[static_cast<std::size_t>(row.state) - CLEAVE_SCAN_START]) {
             const bool is_whole = row.state == CLEAVE_SCAN_MARK_2;
             one.state = is_whole ? static_cast<std::uint64_t>(settled(State::kFieldStart)) : row.state + 1;
@@ -238,7 +219,12 @@ Row RowReader::walk(std::uint64_t state, std::uint64_t begin, Octets bytes) noex
         }
         row = joined(row, one);
     }
-    return bytes.empty() ? row : joined(row, walk_exactly(static_cast<State>(row.state), begin, bytes));
+    for (; !bytes.empty(); bytes = bytes.subspan(size), begin += size) {
+        size = std::min(bytes.size(), Stepper::kSliceSize);
+        Starts starts;
+        row = joined(row, step(row.state, begin, bytes.first(size), starts.data()));
+    }
+    return row;
 }
 
 std::size_t RowReader::end_of_part(std::size_t begin) const noexcept {
@@ -293,17 +279,24 @@ std::optional<Row> RowReader::row_of_block(State state, std::size_t begin, std::
     return row;
 }
 
-void RowReader::find(Row& row, std::uint64_t Row::*offset) noexcept {
-    if (!is_sought(row.*offset)) return;
-    const auto begin = static_cast<std::size_t>((row.*offset & ~kSought) >> 4);
-    const std::size_t end = end_of_part(begin);
-    auto state = static_cast<State>(row.*offset & 15);
-    // The first start is near, as a rule.
-    for (std::size_t at = begin, size = 0; at < end && is_sought(row.*offset); at += size) {
-        size = offset == &Row::first ? std::min(end - at, Stepper::kSliceSize) : end - at;
-        const Row part = walk_exactly(state, begin_ + at, bytes_.subspan(at, size));
-        if (part.*offset != CLEAVE_SCAN_NONE) row.*offset = part.*offset;
-        state = static_cast<State>(part.state);
+void RowReader::find(std::span<Row> rows, std::uint64_t Row::*offset) noexcept {
+    for (const Row& row : rows) {
+        const std::uint64_t wanted = row.*offset;
+        if (!is_sought(wanted)) continue;
+        std::uint64_t found = wanted;
+        auto at = static_cast<std::size_t>((wanted & ~kSought) >> 4);
+        std::uint64_t state = wanted & 15;
+        const std::size_t end = end_of_part(at);
+        for (std::size_t size = 0; at < end && found == wanted; at += size) {
+            // The first start is near, as a rule.
+            size = offset == &Row::first ? std::min(end - at, Stepper::kSliceSize) : end - at;
+            const Row part = walk(state, begin_ + at, bytes_.subspan(at, size));
+            if (part.*offset != CLEAVE_SCAN_NONE) found = part.*offset;
+            state = part.state;
+        }
+        for (Row& other : rows) {
+            if (other.*offset == wanted) other.*offset = found;
+        }
     }
 }
 
@@ -311,40 +304,37 @@ void RowReader::find(Row& row, std::uint64_t Row::*offset) noexcept {
 
 std::int32_t scan_bytes(const Kernel& kernel, const cleave_scan_dialect& wanted, cleave_scan_state& state, Octets bytes,
                         cleave_scan_counts& counts) noexcept {
-    Dialect dialect;
-    if (read_dialect(wanted, dialect) != nullptr) return CLEAVE_SCAN_INVALID;
-    RowReader reader(dialect, kernel);
-    if (!is_valid(reader, state) || bytes.size() >= kMaxOffset - state.offset) return CLEAVE_SCAN_INVALID;
+    RowReader reader(wanted, kernel);
+    if (!reader.can_read(state, bytes.size())) return CLEAVE_SCAN_INVALID;
     Row row = reader.row_at(state.state);
     reader.pass({&row, 1}, state.offset, bytes);
-    reader.find(row, &Row::open_quote);
-    const bool was_complete = is_complete(state.state);
-    const bool has_start = row.last != CLEAVE_SCAN_NONE;
-    counts.records = row.records - (was_complete && has_start ? 1 : 0);
+    reader.find({&row, 1}, &Row::open_quote);
+    // A record that starts first in these bytes ends another one, unless there was none.
+    counts.records = row.records - (is_complete(state.state) && row.records > 0 ? 1 : 0);
     counts.last = CLEAVE_SCAN_NONE;
     if (row.state == CLEAVE_SCAN_RECORD_START && !bytes.empty()) {
         ++counts.records;
         counts.last = state.offset + bytes.size();
     } else if (counts.records > 0) {
-        reader.find(row, &Row::last);
+        reader.find({&row, 1}, &Row::last);
         counts.last = row.last;
     }
     follow(state, row, bytes.size());
-    describe(reader, state, counts);
+    const State exact = reader.exact(state.state);
+    const bool is_return = exact == State::kCarriageReturn;
+    counts.open_quote = is_quoted(exact) ? state.open_quote : CLEAVE_SCAN_NONE;
+    counts.ending = (is_complete(state.state) || is_return ? 0 : CLEAVE_SCAN_UNTERMINATED) |
+                    (is_return ? CLEAVE_SCAN_LONE_RETURN : 0) | (is_quoted(exact) ? CLEAVE_SCAN_OPEN_QUOTE : 0) |
+                    (is_escape(exact) ? CLEAVE_SCAN_OPEN_ESCAPE : 0);
     return 0;
 }
 
 std::size_t find_starts(const Kernel& kernel, const cleave_scan_dialect& wanted, cleave_scan_state& state, Octets bytes,
                         std::span<std::uint64_t> out) noexcept {
-    Dialect dialect;
-    if (read_dialect(wanted, dialect) != nullptr) return SIZE_MAX;
-    RowReader reader(dialect, kernel);
-    if (!is_valid(reader, state) || bytes.size() >= kMaxOffset - state.offset) return SIZE_MAX;
-    Stepper stepper(dialect, kernel);
-    std::array<std::uint64_t, Stepper::kSliceSize / kStepSize> starts;
+    RowReader reader(wanted, kernel);
+    if (!reader.can_read(state, bytes.size())) return SIZE_MAX;
     std::size_t found = 0;
-    bool is_full = false;
-    while (!bytes.empty() && !is_full) {
+    while (!bytes.empty()) {
         if (state.state >= CLEAVE_SCAN_START) {
             const Row row = reader.walk(state.state, state.offset, bytes.first(1));
             if (row.records > out.size() - found) break;
@@ -354,25 +344,18 @@ std::size_t find_starts(const Kernel& kernel, const cleave_scan_dialect& wanted,
             continue;
         }
         // Not much more than there is room for, so that many calls with little room do not read the same bytes again.
+        Starts starts;
         const std::size_t steps = std::clamp<std::size_t>(out.size() - found, 1, starts.size());
-        auto slice = bytes.first(std::min(bytes.size(), steps * kStepSize));
-        const auto read = [&] {
-            stepper.seek(state.offset, 0, static_cast<State>(state.state));
-            stepper.forget_quote();
-            stepper.read(slice, starts.data());
-        };
-        read();
-        is_full = stepper.records() > out.size() - found;
-        if (is_full) {
-            slice = slice.first(start_number(starts.data(), out.size() - found));
-            read();
+        const auto slice = bytes.first(std::min(bytes.size(), steps * kStepSize));
+        const Row row = reader.step(state.state, state.offset, slice, starts.data());
+        const std::size_t done = store(starts, slice.size(), state.offset, out, found);
+        if (done < slice.size()) {
+            const bool is_lone = done > 0 && wanted.terminator == CLEAVE_SCAN_ANY && slice[done - 1] == '\r';
+            const auto before = is_lone ? CLEAVE_SCAN_RETURN : CLEAVE_SCAN_RECORD_START;
+            if (done > 0) follow(state, reader.row_at(before), done);
+            break;
         }
-        for (std::size_t step = 0; step * kStepSize < slice.size(); ++step) {
-            for (std::uint64_t bits = starts[step]; bits != 0; bits &= bits - 1) {
-                out[found++] = state.offset + step * kStepSize + first_bit(bits);
-            }
-        }
-        follow(state, reader.row_of(stepper), slice.size());
+        follow(state, row, slice.size());
         bytes = bytes.subspan(slice.size());
     }
     return found;
@@ -380,24 +363,14 @@ std::size_t find_starts(const Kernel& kernel, const cleave_scan_dialect& wanted,
 
 std::int32_t summarise_bytes(const Kernel& kernel, const cleave_scan_dialect& wanted, std::uint64_t begin, Octets bytes,
                              cleave_scan_summary& summary) noexcept {
-    Dialect dialect;
-    if (read_dialect(wanted, dialect) != nullptr) return CLEAVE_SCAN_INVALID;
-    if (begin >= kMaxOffset || bytes.size() >= kMaxOffset - begin) return CLEAVE_SCAN_INVALID;
-    RowReader reader(dialect, kernel);
+    RowReader reader(wanted, kernel);
+    if (!reader.can_read(begin, bytes.size())) return CLEAVE_SCAN_INVALID;
     summary = {CLEAVE_SCAN_VERSION, wanted, begin, begin + bytes.size(), {}};
     for (std::uint64_t state = 0; state < CLEAVE_SCAN_STATES; ++state) {
         summary.rows[state] = reader.can_enter(state, begin) ? reader.row_at(state) : kNoRow;
     }
     reader.pass(summary.rows, begin, bytes);
-    for (const auto offset : {&Row::first, &Row::last, &Row::open_quote}) {
-        for (Row& row : summary.rows) {
-            const std::uint64_t before = row.*offset;
-            reader.find(row, offset);
-            for (Row& other : summary.rows) {
-                if (is_sought(before) && other.*offset == before) other.*offset = row.*offset;
-            }
-        }
-    }
+    for (const auto offset : {&Row::first, &Row::last, &Row::open_quote}) reader.find(summary.rows, offset);
     return 0;
 }
 
