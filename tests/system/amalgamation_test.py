@@ -20,15 +20,22 @@ WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Werror".split()
 ALONE = ["-std=c++20", "-O2", "-fno-exceptions", "-fno-rtti", *WARNINGS]
 MOST_LINES = 6000
 SAME = Path(__file__).parent / "amalgamation" / "same.c"
-# By name: the words of the command, and what may run the program that it makes.
+# By name: the command that compiles C++, the one that compiles and links C, and what may run the program.
+RUN_WASM = ("const wasi = new (require('wasi').WASI)({version: 'preview1'});"
+            "WebAssembly.instantiate(require('fs').readFileSync(process.argv[1]), wasi.getImportObject())"
+            ".then(made => wasi.start(made.instance))")
 COMPILERS = {
-    "g++ 12": (["g++-12"], []),
-    "clang 14": (["clang++-14"], []),
-    "clang 19": (["clang++-19"], []),
-    "g++ for arm64": (["aarch64-linux-gnu-g++", "-static"], ["qemu-aarch64-static"]),
-    "zig for musl": (["zig", "c++", "-target", "x86_64-linux-musl"], None),
-    "zig for arm64": (["zig", "c++", "-target", "aarch64-linux-musl"], None),
-    "zig for wasm32": (["zig", "c++", "-target", "wasm32-wasi"], None),
+    "g++ 12": ("g++-12", "gcc-12", []),
+    "clang 14": ("clang++-14", "clang-14", []),
+    "clang 19": ("clang++-19", "clang-19", []),
+    "clang 19, memory sanitizer": ("clang++-19 -fsanitize=memory", "clang-19 -fsanitize=memory", []),
+    "clang 19, other sanitizers": ("clang++-19 -fsanitize=address,undefined -fno-sanitize-recover=all",
+                                   "clang-19 -fsanitize=address,undefined", []),
+    "g++ for arm64": ("aarch64-linux-gnu-g++", "aarch64-linux-gnu-gcc -static", ["qemu-aarch64"]),
+    "zig for musl": ("zig c++ -target x86_64-linux-musl", "zig cc -target x86_64-linux-musl", []),
+    "zig for arm64": ("zig c++ -target aarch64-linux-musl", "zig cc -target aarch64-linux-musl", ["qemu-aarch64"]),
+    "zig for wasm32": ("zig c++ -target wasm32-wasi", "zig cc -target wasm32-wasi",
+                       ["node", "--no-warnings", "-e", RUN_WASM]),
 }
 
 
@@ -40,15 +47,16 @@ def run(*words, folder=None):
     return done.stdout
 
 
-def find_program(name):
-    """A program, or zig where ./dev dist keeps it."""
-    path = shutil.which(name)
+def found(command):
+    """A command, with the path of its program, or of zig where ./dev dist keeps it."""
+    name = command[0]
+    path = shutil.which(name) or shutil.which(name + "-static")
     if path is None and name == "zig":
         cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "cleave"
         path = next((str(one) for one in cache.glob("zig-*/lib/python3*/site-packages/ziglang/zig")), None)
     if path is None:
         raise Skip("%s is not installed" % name)
-    return path
+    return [path, *command[1:]]
 
 
 class Amalgamation:
@@ -58,11 +66,10 @@ class Amalgamation:
         run(sys.executable, "-B", ROOT / "packaging/amalgamate.py", folder)
         self.header, self.source = folder / "cleave_scan.h", folder / "cleave_scan.cpp"
 
-    def program(self, name, header, *linked, compiler=None, options=()):
+    def program(self, name, header, *linked, compiler=None):
         """same.c, compiled with that header and linked with these."""
-        compiler = compiler or [self.cxx]
         path = self.folder / name
-        run(*compiler, *options, "-O2", "-x", "c++", "-std=c++20", "-I", ROOT / "include", "-I", self.folder,
+        run(*(compiler or [self.cxx]), "-O2", "-x", "c", "-std=c99", "-I", ROOT / "include", "-I", self.folder,
             '-DCLEAVE_SCAN_HEADER="%s"' % header, SAME, "-x", "none", *linked, "-o", path)
         return path
 
@@ -97,7 +104,7 @@ class Amalgamation:
         defined = {name for kind, name in names if kind.isupper() and kind not in "UWV"}
         check(defined == declared, "the names that others see: %s" % sorted(defined ^ declared))
         needed = {name for kind, name in names if kind == "U"}
-        bad = [name for name in needed if re.match(r"_Zn|_Zd|malloc|free|calloc|__cxa_(?!guard)|_Unwind|__gxx|abort|getenv|f?open", name)]
+        bad = [name for name in needed if re.match(r"_Zn|_Zd|malloc|free|calloc|__cxa_|_Unwind|__gxx|abort|getenv|f?open", name)]
         check(not bad, "needs nothing that allocates, throws or opens: %s" % bad)
 
     def test_same(self):
@@ -119,16 +126,14 @@ class Amalgamation:
         run(self.folder / "both")
 
     def test_compiler(self, name):
-        words, runner = COMPILERS[name]
-        compiler = [find_program(words[0]), *words[1:]]
-        made = self.folder / (name.replace(" ", "_") + ".o")
-        run(*compiler, *ALONE, "-c", self.source, "-o", made)
-        if runner is None:   # its C++ library would have to be compiled first
-            return
-        runner = [find_program(one) for one in runner]
+        """A program in C needs no C++ library beside them."""
+        compiler, linker, runner = COMPILERS[name]
+        made = self.folder / (re.sub(r"\W+", "_", name) + ".o")
+        run(*found(compiler.split()), *ALONE, "-c", self.source, "-o", made)
+        program = self.program(made.stem, "cleave_scan.h", made, compiler=found(linker.split()))
         wanted = run(self.program("wanted", "cleave/cleave_scan.h", *self.library))
-        found = run(*runner, self.program(made.stem, "cleave_scan.h", made, compiler=compiler))
-        check(found == wanted, "%s by %s is %s by the library" % (found, name, wanted))
+        given = run(*(found(runner) if runner else []), program)
+        check(given == wanted, "%s by %s is %s by the library" % (given, name, wanted))
 
 
 def main():

@@ -72,7 +72,7 @@ struct Processor {
     std::uint32_t registers[3] = {};  // indexed by Feature::Register
     std::uint32_t state = 0;
 
-    Processor() {
+    Processor() noexcept {
         constexpr unsigned kSavesState = 27;  // the operating system uses XSAVE, so XGETBV may be executed
         std::uint32_t eax = 0;
         std::uint32_t ebx = 0;
@@ -90,8 +90,10 @@ struct Processor {
     }
 };
 
+// Set when the program is loaded: a constant inside a function has a guard, which needs a C++ library.
+const Processor kProcessor;
+
 bool has(const Feature& feature) {
-    static const Processor kProcessor;
     const std::uint32_t found = kProcessor.registers[static_cast<std::size_t>(feature.in)];
     return (found >> feature.bit & 1) != 0 && (kProcessor.state & feature.state) == feature.state;
 }
