@@ -51,12 +51,17 @@ cleave_scan_summary composed(const cleave_scan_summary& a, const cleave_scan_sum
     return both;
 }
 
+std::string text_of(const cleave_scan_row& row) {
+    return std::to_string(row.records) + " " + std::to_string(row.first) + " " + std::to_string(row.last) + " " +
+           std::to_string(row.open_quote) + " " + std::to_string(row.state);
+}
+
 template <class What>
 void expect_same(const cleave_scan_summary& found, const cleave_scan_summary& wanted, const What& what) {
     if (std::memcmp(&found, &wanted, sizeof found) == 0) return;
     ADD_FAILURE() << what;
     for (std::size_t i = 0; i < CLEAVE_SCAN_STATES; ++i) {
-        EXPECT_EQ(printed(found.rows[i]), printed(wanted.rows[i])) << what << ", row " << i;
+        EXPECT_EQ(text_of(found.rows[i]), text_of(wanted.rows[i])) << what << ", row " << i;
     }
 }
 
@@ -71,11 +76,6 @@ cleave_scan_dialect plain_dialect(const Dialect& dialect) {
             static_cast<std::uint8_t>(dialect.escape_scope)};
 }
 
-std::string printed(const cleave_scan_row& row) {
-    return std::to_string(row.records) + " " + std::to_string(row.first) + " " + std::to_string(row.last) + " " +
-           std::to_string(row.open_quote) + " " + std::to_string(row.state);
-}
-
 cleave_scan_summary summary_of(const Kernel& kernel, const Dialect& dialect, std::string_view text,
                                std::uint64_t begin) {
     cleave_scan_summary summary;
@@ -83,36 +83,24 @@ cleave_scan_summary summary_of(const Kernel& kernel, const Dialect& dialect, std
     return summary;
 }
 
-void expect_summary_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::uint64_t begin,
-                             const cleave_scan_summary& whole, bool in_three) {
-    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
-        const cleave_scan_summary a = summary_of(kernel, dialect, text.substr(0, cut), begin);
-        const cleave_scan_summary b = summary_of(kernel, dialect, text.substr(cut), begin + cut);
-        expect_same(composed(a, b), whole, cut);
-        for (std::size_t other = cut; in_three && other <= text.size(); ++other) {
-            const cleave_scan_summary c = summary_of(kernel, dialect, text.substr(cut, other - cut), begin + cut);
-            const cleave_scan_summary d = summary_of(kernel, dialect, text.substr(other), begin + other);
-            expect_same(composed(composed(a, c), d), whole, other);
-            expect_same(composed(a, composed(c, d)), whole, other);
-        }
-    }
-}
-
-void expect_scan_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, bool in_three) {
+void expect_same_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text) {
     const cleave_scan_dialect plain = plain_dialect(dialect);
+    const cleave_scan_summary summary = summary_of(kernel, dialect, text, 0);
     Scanned whole = scanned_by(plain);
     whole.scan(kernel, plain, text);
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
         Scanned first = scanned_by(plain);
         first.scan(kernel, plain, text.substr(0, cut));
-        Scanned second = first;
-        second.scan(kernel, plain, text.substr(cut));
-        expect_same(second, whole, cut);
-        for (std::size_t other = cut; in_three && other <= text.size(); ++other) {
+        const cleave_scan_summary a = summary_of(kernel, dialect, text.substr(0, cut), 0);
+        for (std::size_t other = cut; other <= text.size(); ++other) {
             Scanned third = first;
             third.scan(kernel, plain, text.substr(cut, other - cut));
             third.scan(kernel, plain, text.substr(other));
             expect_same(third, whole, other);
+            const cleave_scan_summary b = summary_of(kernel, dialect, text.substr(cut, other - cut), cut);
+            const cleave_scan_summary c = summary_of(kernel, dialect, text.substr(other), other);
+            expect_same(composed(composed(a, b), c), summary, other);
+            expect_same(composed(a, composed(b, c)), summary, other);
         }
     }
 }

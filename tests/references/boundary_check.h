@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,20 +14,13 @@ namespace cleave::test {
 
 cleave_scan_dialect plain_dialect(const Dialect& dialect);
 
-std::string printed(const cleave_scan_row& row);
-
 // The summary of a text whose first byte is at `begin`.
 cleave_scan_summary summary_of(const Kernel& kernel, const Dialect& dialect, std::string_view text,
                                std::uint64_t begin);
 
-// Expects the summaries of two parts, or in_three of three in both groupings, to compose to that of the whole, wherever
-// the text is cut.
-void expect_summary_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::uint64_t begin,
-                             const cleave_scan_summary& whole, bool in_three);
-
-// Expects two parts, or in_three three parts, scanned one after the other from the start of an input, to give the
-// counts, starts and the state of the whole, for every place to cut.
-void expect_scan_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, bool in_three);
+// Expects three parts, any of which may be empty, to give what the whole gives, wherever the text is cut: scanned one
+// after the other, and as summaries composed in both groupings.
+void expect_same_in_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text);
 
 // Expects a text, cut at these offsets, to have the records and open quotes that the reference reads: scanned in order,
 // by starts, and by summaries composed in a random grouping.
