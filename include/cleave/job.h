@@ -32,7 +32,8 @@ struct Job {
     Execution execution = {};  // at most as many pieces are written at once as it has threads
     OutputOptions output = {};
     Passes passes = Passes::kAuto;
-    // Sets aside records that a strict reader refuses: see RejectOptions. Not with `resume`, nor for a snapshot.
+    // Sets aside records that a strict reader refuses: see RejectOptions. The input is then one without them, also after
+    // the job. Not with `resume`, nor for a snapshot.
     std::optional<RejectOptions> rejects = {};
     // Accept a quote that is never closed: everything after it belongs to the last record. Otherwise, and always with
     // rules, it causes OpenQuoteError before anything appears.

@@ -27,8 +27,9 @@ struct RejectOptions {
     // At most this many of a million records may be rejected, but `at_least` always may.
     std::uint64_t per_million = 10000;
     std::uint64_t at_least = 10;
-    bool replaces = false;  // an existing file
-    bool has_texts = true;  // false: the file does not show the records, and bad quotes are an InputError
+    bool makes_folder = false;  // the folder of the file, if that alone is missing
+    bool replaces = false;      // an existing file
+    bool has_texts = true;      // false: the file does not show the records, and bad quotes are an InputError
 };
 
 // What was set aside. Sizes are in bytes.

@@ -102,6 +102,14 @@ def path(name: str, value: object) -> str:
     return str(found)
 
 
+def file(name: str, value: object) -> str:
+    """The path of a file; "" for None."""
+    found = "" if value is None else path(name, value)
+    if value is not None and (not found or found.endswith("/")):
+        raise UsageError(f"{name}: {found!r} names no file")
+    return found
+
+
 _URL = re.compile("[A-Za-z][A-Za-z0-9+._:-]*://")
 _FILE_URL = re.compile("file:(?://(?:localhost)?|(?!//))(/.*)", re.IGNORECASE | re.DOTALL)
 

@@ -319,6 +319,7 @@ class File:
         name: str | None = None,
         compress: str | None = None,
         manifest: str | os.PathLike[str] | None = None,
+        rejects: str | os.PathLike[str] | None = None,
         replace: bool = False,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> list[str]:
@@ -339,6 +340,8 @@ class File:
             ``parts``, ``"{stem}.{value}{ext}"``.
         compress: ``"gzip"`` or ``"zstd"``, or with a level: ``"gzip:9"``. The names get the suffix ``.gz`` or ``.zst``.
         manifest: the path of a JSON file that lists the pieces, which appears after all of them.
+        rejects: the path of a file in which bad records are set aside, as ``cleave split --rejects`` does, with its
+            limits. A warning says how many there were. Only for files that were opened by their path, and pipes.
         replace: replace files that have the name of a piece; otherwise they raise ``FileExistsError``.
         progress: called by this thread about ten times a second, and once at the end, with the bytes that have been
             read and written, and the bytes to read and write in all, or None for a pipe. If it raises an exception,
@@ -357,7 +360,9 @@ class File:
             if not columns:
                 raise UsageError("select: no column")
         rules, ring = self._rules(redact, keys)
-        return self._write(folder, limits, header, columns, rules, ring, name, compress, manifest, replace, progress)
+        return self._write(
+            folder, limits, header, columns, rules, ring, name, compress, manifest, replace, progress, rejects
+        )
 
     def _write(
         self,
@@ -372,6 +377,7 @@ class File:
         manifest: str | os.PathLike[str] | None,
         replace: bool,
         progress: Callable[[int, int | None], object] | None,
+        rejects: str | os.PathLike[str] | None = None,
     ) -> list[str]:
         path = _arguments.path("folder", folder)
         if not path:
@@ -384,9 +390,8 @@ class File:
             _refuse_plain(pattern)
         if progress is not None and not callable(progress):
             raise _arguments.wrong("progress", "a function", progress)
-        list_path = "" if manifest is None else _arguments.path("manifest", manifest)
-        if manifest is not None and (not list_path or list_path.endswith("/")):
-            raise UsageError(f"manifest: {list_path!r} names no file")
+        list_path = _arguments.file("manifest", manifest)
+        rejects_path = _arguments.file("rejects", rejects)
         start = "" if path == "." else path.rstrip("/").replace("{", "{{").replace("}", "}}") + "/"
         began = time.monotonic()
         paths = self._native.write(
@@ -398,6 +403,7 @@ class File:
             compression=None if packing is None else packing[0],
             level=None if packing is None else packing[1],
             manifest=os.fsencode(list_path),
+            rejects=os.fsencode(rejects_path),
             replace=_arguments.flag("replace", replace),
             progress=progress,
         )

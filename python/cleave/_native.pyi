@@ -160,6 +160,7 @@ class File:
         compression: str | None,
         level: int | None,
         manifest: bytes,
+        rejects: bytes,
         replace: bool,
         progress: Callable[[int, int | None], object] | None,
     ) -> list[bytes]: ...

@@ -67,6 +67,7 @@ struct Writing {
     std::optional<std::vector<std::size_t>> columns;
     std::vector<std::pair<std::string, std::string>> rules;
     std::shared_ptr<const KeyRing> keys;
+    std::string rejects;  // the file for bad records; empty: none is set aside
 };
 
 // Members may be called by any thread that holds the GIL, and release it while they work. Ctrl-C ends long calls. They

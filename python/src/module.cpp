@@ -180,13 +180,14 @@ void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
 nb::list write_pieces(File& self, const Policy& policy, std::optional<std::vector<std::size_t>> columns,
                       std::vector<std::pair<std::string, std::string>> rules, std::shared_ptr<const KeyRing> keys,
                       const nb::bytes& names, const std::optional<std::string>& compression, std::optional<int> level,
-                      const nb::bytes& manifest, bool replace, nb::object progress) {
+                      const nb::bytes& manifest, const nb::bytes& rejects, bool replace, nb::object progress) {
     Writing writing{policy, {}, std::move(columns), std::move(rules), std::move(keys)};
     OutputOptions& output = writing.output;
     output.names = text_of(names);
     output.make_directories = true;
     output.replace = replace;
     output.manifest = text_of(manifest);
+    writing.rejects = text_of(rejects);
     if (compression) {
         output.compression = {value_of(kCompressions, "compress", *compression), level};
         const std::string_view suffix = compression_suffix(output.compression.format);
@@ -336,7 +337,7 @@ NB_MODULE(_native, module) {
             "columns"_a.none(), "rules"_a, "keys"_a.none(), "is_text"_a, "empty_is_null"_a, "missing_is_null"_a,
             "page_size"_a, "range"_a.none())
         .def("write", &write_pieces, "policy"_a, "columns"_a.none(), "rules"_a, "keys"_a.none(), "names"_a,
-             "compression"_a.none(), "level"_a.none(), "manifest"_a, "replace"_a, "progress"_a.none())
+             "compression"_a.none(), "level"_a.none(), "manifest"_a, "rejects"_a, "replace"_a, "progress"_a.none())
         .def("make_index", [](File& self) {
             const std::string path = self.make_index();
             return nb::bytes(path.data(), path.size());

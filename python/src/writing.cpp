@@ -50,6 +50,10 @@ public:
     void consent() override {
         if (!function_.is_none()) tell(std::max({most_, done(), total()}));
         if (const std::string warning = std::exchange(warning_, {}); !warning.empty()) warn(warning);
+        if (rejects_ && rejects_->rejected > 0) {
+            warn(std::to_string(rejects_->rejected) + " of " + std::to_string(rejects_->accepted + rejects_->rejected) +
+                 " records were rejected; " + rejects_->path + " has them");
+        }
         for (const std::string& path : older_pieces_) {
             warn(path + ": may be a piece of an earlier run, with values that the rules change");
         }
@@ -64,6 +68,7 @@ public:
     }
     void concluded(const JobReport& report) override {
         older_pieces_ = report.older_pieces;
+        rejects_ = report.rejects;
         await_consent();
     }
 
@@ -97,6 +102,7 @@ private:
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
     std::vector<std::string> paths_;
     std::vector<std::string> older_pieces_;
+    std::optional<RejectCounts> rejects_;
 };
 
 std::string list_of(const std::vector<std::size_t>& columns) {
@@ -111,7 +117,13 @@ std::string list_of(const std::vector<std::size_t>& columns) {
 // would not copy it either, so that the pieces have the same names, and that no value is copied under rules. Pipes
 // are read, and can then not be used again.
 std::shared_ptr<Input> File::input_for_job(const Writing& writing, Meter& meter) {
-    if (is_read_) need_blob();  // throws
+    if (is_read_) need_blob();       // throws
+    if (!writing.rejects.empty()) {  // the job leaves an input without the bad records
+        if (is_regular_) return reopened();
+        if (!input_->is_stream())
+            throw ArgumentError("rejects: only for a file that was opened by its path, or a pipe");
+        return input_;
+    }
     const bool has_rules = writing.columns || !writing.rules.empty();
     const bool stays_stream = has_rules || !needs_whole_input(writing.policy);
     if (was_stream_ && is_regular_ && stays_stream) return reopened();
@@ -135,13 +147,16 @@ std::vector<std::string> File::write(const Writing& writing, nb::object progress
     rules.is_escape_given = settings_.is_escape_given;
     rules.is_delimiter_given = rules.is_header_given = true;  // the numbers refer to names()
     job.stage.keys = writing.keys.get();
+    if (!writing.rejects.empty()) {
+        job.rejects = RejectOptions{.path = writing.rejects, .makes_folder = true, .replaces = writing.output.replace};
+    }
     run_job(
         [&] {
             const std::shared_ptr<Input> input = input_for_job(writing, watch.meter());
             watch.meter().reset();
             job.execution = execution();
             job.execution.meter = &watch.meter();
-            if (!rules.is_empty()) {
+            if (!rules.is_empty() || job.rejects) {
                 job.execution.index = nullptr;
             } else if (index_ && input == input_) {
                 job.execution.known = &*index_;

@@ -320,6 +320,7 @@ def test_what_is_taken_stays(source: str) -> None:
         ({"n": 2, "compress": "gzip:99"}, "level"),
         ({"n": 2, "manifest": ""}, "manifest: "),
         ({"n": 2, "manifest": "out/"}, "manifest: "),
+        ({"n": 2, "rejects": "bad/"}, "rejects: "),
         ({"n": 2, "header": "none"}, "header: "),
         ({"n": 2, "select": []}, "select: no column"),
         ({"n": 2, "select": ["no"]}, "there is no column 'no'"),
@@ -380,3 +381,18 @@ def test_json_lines(source: str) -> None:
     expected = by_command("in.jsonl", "--mkdir", "-o", "out/", "--by", ".k")
     cleave.open("in.jsonl").write("out", by=".k")
     assert taken(Path("out")) == expected
+
+
+def test_bad_records_are_set_aside(tmp_path: Path) -> None:
+    Path("in.csv").write_bytes(b"a,b\n1,2\n3\n4,5\n")
+    f = cleave.open("in.csv")
+    for n, reopened in enumerate((f, cleave.open("in.csv"))):
+        with pytest.warns(UserWarning, match="1 of 3 records were rejected; bad.jsonl has them"):
+            paths = reopened.write(f"out{n}", records=1, rejects="bad.jsonl", replace=True)
+        assert [Path(path).read_bytes() for path in paths] == [b"a,b\n1,2\n", b"a,b\n4,5\n"]
+        assert b'"byte":8,"size":2,"record":2' in Path("bad.jsonl").read_bytes()
+    assert len(f.write("all", records=1)) == 3
+    with pytest.raises(FileExistsError):
+        f.write("out", records=1, rejects="bad.jsonl")
+    with pytest.raises(cleave.UsageError, match="rejects: only for a file"):
+        cleave.open(b"a\n1\n").write("out", records=1, rejects="other.jsonl")

@@ -74,6 +74,7 @@ def write(f: File, folder: Path) -> list[str]:
         name="{i}.csv",
         compress="gzip:1",
         manifest=folder / "manifest",
+        rejects=folder / "rejects",
         replace=True,
         progress=progress,
     )

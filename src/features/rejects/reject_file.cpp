@@ -1,5 +1,8 @@
 #include "features/rejects/reject_file.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -7,6 +10,7 @@
 #include "base/json.h"
 #include "base/text_bytes.h"
 #include "base/utf8.h"
+#include "core/reader/location.h"
 
 namespace cleave {
 namespace {
@@ -65,9 +69,17 @@ std::optional<std::string> read_base64(std::string_view text) {
 
 }  // namespace
 
-RejectFile::RejectFile(const std::string& path, bool replaces, const Input& input, std::vector<std::uint8_t> header)
-    : input_(input), path_(path), header_(std::move(header)) {
-    if (!path.empty()) file_.emplace(path, input, replaces);
+RejectFile::RejectFile(const RejectOptions& options, const Input& input, std::vector<std::uint8_t> header)
+    : input_(input), path_(options.path), header_(std::move(header)) {
+    if (path_.empty()) return;
+    const std::string folder(folder_of(path_));
+    if (options.makes_folder && ::mkdir(folder.c_str(), 0777) == 0) made_folder_ = folder;
+    file_.emplace(path_, input, options.replaces);
+}
+
+RejectFile::~RejectFile() {
+    file_.reset();
+    if (!made_folder_.empty()) ::rmdir(made_folder_.c_str());
 }
 
 void RejectFile::begin(Place place, std::uint64_t size, const std::string& reason) {
@@ -132,6 +144,7 @@ void RejectFile::publish() {
 }
 
 void RejectFile::commit() noexcept {
+    made_folder_.clear();
     if (file_) file_->commit();
 }
 

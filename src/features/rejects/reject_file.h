@@ -28,7 +28,10 @@ class RejectFile {
 public:
     // Opens the file, or nothing if `path` is empty. `header` comes before the first record. Throws what LoneFile()
     // throws. `input` must outlive it.
-    RejectFile(const std::string& path, bool replaces, const Input& input, std::vector<std::uint8_t> header);
+    RejectFile(const RejectOptions& options, const Input& input, std::vector<std::uint8_t> header);
+    RejectFile(const RejectFile&) = delete;
+    RejectFile& operator=(const RejectFile&) = delete;
+    ~RejectFile();
 
     // `text` is null if it is not to be shown. These throw SystemError and Cancelled.
     void add(Place place, std::uint64_t size, const std::string& reason, const std::span<const std::uint8_t>* text);
@@ -50,6 +53,7 @@ private:
     const Input& input_;
     const std::string path_;
     std::vector<std::uint8_t> header_;  // until it is written
+    std::string made_folder_;           // until commit()
     std::optional<LoneFile> file_;
     std::string text_;  // not written yet
     std::uint64_t size_ = 0;

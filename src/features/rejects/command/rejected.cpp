@@ -123,6 +123,7 @@ void take_rejects(const Given& given, Arguments& arguments) {
     if (path->empty() || path->ends_with('/')) throw UsageError(formatted("--rejects: '{}' names no file", *path));
     if (*path == "-") throw UsageError("--rejects: standard output is for names and records");
     options.path = arguments.output.dry_run ? "" : *path;
+    options.makes_folder = arguments.output.make_directories;
     options.replaces = arguments.output.replace;
     options.has_texts = arguments.stage.options.is_empty();
     options.fields = given.count("fields", 1).value_or(0);

@@ -76,7 +76,7 @@ public:
           memory_(MemoryManager::or_default(execution.memory)),
           head_(read_head(input, dialect, mode, options.max_record)),
           rules_{dialect, kinds_of(options, dialect), !options.has_texts, options.fields, options.max_record},
-          file_(options.path, options.replaces, input, head_.has_header ? head_.bytes : std::vector<std::uint8_t>()) {
+          file_(options, input, head_.has_header ? head_.bytes : std::vector<std::uint8_t>()) {
         heed_head();
     }
 

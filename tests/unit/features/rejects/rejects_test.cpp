@@ -380,7 +380,7 @@ TEST(RejectsTest, TheFileShowsAnyBytes) {
         ""};
     const std::string header = "\xE9,b\n";
     Input input = Input::of_memory(bytes_of(header), "memory");
-    RejectFile file(path, false, input, {header.begin(), header.end()});
+    RejectFile file({.path = path}, input, {header.begin(), header.end()});
     for (const std::string& text : texts) {
         const auto bytes = bytes_of(text);
         file.add({7, 3}, text.size(), "a reason", &bytes);
