@@ -21,6 +21,8 @@
 
 namespace cleave {
 
+class ValidDialect;
+
 // The distance between the entries of an index, in bytes of the file.
 constexpr std::uint64_t kIndexStep = std::uint64_t{1} << 20;
 
@@ -167,6 +169,10 @@ public:
                                                  IndexMatch match = IndexMatch::kSameFile,
                                                  Access access = Access::kMapped);
 
+    // The same for a dialect that the library has checked, or null for any.
+    static std::shared_ptr<const IndexFile> open(const Input& input, const ValidDialect* dialect, IndexMatch match,
+                                                 Access access);
+
     // For open() only.
     explicit IndexFile(std::unique_ptr<Impl> impl);
     ~IndexFile() override;
@@ -183,12 +189,6 @@ public:
     void throw_if_lost() const override;
 
 private:
-    friend bool read_by_index(Input& input, Access access);
-
-    // `dialect` is null if it does not matter.
-    static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect* dialect, IndexMatch match,
-                                                 Access access);
-
     std::unique_ptr<Impl> impl_;
 };
 

@@ -27,6 +27,7 @@ class MemoryManager;
 class RecordIndex;
 class RecordMap;
 struct BlockReport;
+class ValidDialect;
 class Walker;
 
 // The number of cores that this process may use, at least 1. Any thread may call it.
@@ -173,7 +174,7 @@ public:
 
 private:
     friend class Locator;
-    friend RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
+    friend RecordIndex index_records(Input& input, const ValidDialect& dialect, const Execution& execution);
 
     // Keeps the bytes of the input.
     static std::shared_ptr<const Blob> blob_of(const Input& input) { return input.shared_blob(); }
@@ -189,10 +190,10 @@ private:
         bool operator==(const Entry&) const = default;
     };
 
-    RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
+    RecordIndex(std::shared_ptr<const Blob> blob, const ValidDialect& dialect, const Execution& execution,
                 const Cancellation* cancellation, LastRecord last, FirstBytes first);
     // Reads the index of the blob. Throws InputChangedError if it belongs to a different blob.
-    RecordIndex(const RecordMap& map, std::shared_ptr<const Blob> blob, const Dialect& dialect,
+    RecordIndex(const RecordMap& map, std::shared_ptr<const Blob> blob, const ValidDialect& dialect,
                 const Execution& execution);
 
     std::size_t block_count() const;

@@ -14,6 +14,7 @@
 #include "cleave/scan.h"
 #include "cli/bar.h"
 #include "cli/options.h"
+#include "core/dialect/check_arguments.h"
 #include "core/reader/location.h"
 
 namespace cleave {
@@ -51,7 +52,7 @@ struct Context {
 
 struct OpenInput {
     Input input;
-    Dialect dialect;
+    ValidDialect dialect;
     SniffedDialect sniffed;  // the dialect, and why it was chosen
     Bar& bar;
     std::shared_ptr<const IndexFile> index;  // the one the verb uses, or nullptr

@@ -18,6 +18,7 @@
 #include "cli/named.h"
 #include "cli/option_table.h"
 #include "core/offsets/input_head.h"
+#include "core/scan/check_arguments.h"
 #include "engine/rejects.h"
 #include "engine/rules.h"
 
@@ -190,7 +191,7 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     const std::unique_ptr<const OpenInput, decltype(close)> guard(&opened, close);
     try {
         opened.sniffed = settle(context, opened.input);
-        opened.dialect = opened.sniffed.dialect;
+        opened.dialect = ValidDialect(opened.sniffed);
         heed_name(context, opened.sniffed);
         context.are_records_lines = is_json_lines(opened.dialect) && opened.dialect.preamble == 0;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);

@@ -21,6 +21,7 @@
 #include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "cleave/names.h"
+#include "core/dialect/check_arguments.h"
 #include "core/offsets/check_arguments.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/location.h"
@@ -196,13 +197,14 @@ private:
     JobReport run_to_end() {
         input_.set_threads(job_.execution.thread_count());
         report_.sniffed = known_.sniffed != nullptr ? *known_.sniffed : settle_dialect(job_.dialect, input_);
-        policy_.header = header_mode(policy_.header, dialect());
+        dialect_ = ValidDialect(report_.sniffed);
+        policy_.header = header_mode(policy_.header, dialect_);
         refuse_unclonable();
         require_columns();
         sift_if_wanted();
         spool_if_needed();
         compile_stage();
-        const JobContext context{input_,  job_,     policy_,        dialect(),   rewriting_.get(),
+        const JobContext context{input_,  job_,     policy_,        dialect_,    rewriting_.get(),
                                  report_, reports_, known_.signing, known_.store};
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
@@ -218,7 +220,6 @@ private:
         return std::move(report_);  // a copy could fail, although the pieces stay
     }
 
-    const Dialect& dialect() const { return report_.sniffed.dialect; }
     bool has_rules() const { return !job_.stage.options.is_empty(); }
 
     void refuse_unclonable() {
@@ -238,12 +239,12 @@ private:
         if (has_rules() || (!policy_.by && !policy_.together)) return;
         std::optional<InputHead> head;
         try {
-            head = read_head(input_, dialect(), policy_.header, kSniffSize);
+            head = read_head(input_, dialect_, policy_.header, kSniffSize);
         } catch (const InputError&) {
             return;
         }
         if (std::ranges::all_of(head->sample, is_line_break)) return;
-        const InputColumns columns = columns_of_record(head->sample, dialect(), head->has_header);
+        const InputColumns columns = columns_of_record(head->sample, dialect_, head->has_header);
         if (policy_.by) find_key_columns(*policy_.by, columns);
         if (policy_.together) find_key_column(*policy_.together, columns);
     }
@@ -280,7 +281,7 @@ private:
     // readers may interpret differently.
     void compile_stage() {
         if (!has_rules()) return;
-        rewriting_ = compile_rules(input_, dialect(), policy_, job_, observer_);
+        rewriting_ = compile_rules(input_, dialect_, policy_, job_, observer_);
         if (!policy_.by) reports_.set_starts_follow();
     }
 
@@ -290,6 +291,7 @@ private:
     JobObserver& observer_;
     const KnownParts& known_;
     JobReport report_;
+    ValidDialect dialect_;  // of report_.sniffed
     PieceReports reports_;
     std::shared_ptr<Sifting> own_sifting_;  // with Job::rejects
     Sifting* sifting_ = nullptr;            // that, or the command's, or null

@@ -3,6 +3,7 @@
 #include "core/reader/copy.h"
 #include "core/reader/page_cache.h"
 #include "core/reader/stable_input.h"
+#include "core/scan/check_arguments.h"
 #include "core/writer/checksum.h"
 #include "core/writer/threads.h"
 #include "engine/records_by_value.h"

@@ -18,6 +18,7 @@
 #include "base/parallel.h"
 #include "cleave/job.h"
 #include "cleave/names.h"
+#include "core/dialect/check_arguments.h"
 #include "core/writer/destination.h"
 #include "core/writer/piece_target.h"
 #include "engine/known_job.h"
@@ -31,9 +32,9 @@ class Rewriting;
 struct JobContext {
     Input& input;
     const Job& job;
-    const Policy& policy;    // the job's policy, without a header if the dialect has none
-    const Dialect& dialect;  // of the input
-    Rewriting* rewriting;    // null without rules
+    const Policy& policy;         // the job's policy, without a header if the dialect has none
+    const ValidDialect& dialect;  // of the input
+    Rewriting* rewriting;         // null without rules
     JobReport& report;
     PieceReports& reports;
     const ReportSigning* signing;  // null unless the report is signed

@@ -10,6 +10,7 @@
 #include "cleave/memory.h"
 #include "core/reader/fd.h"
 #include "core/reader/page_cache.h"
+#include "core/scan/check_arguments.h"
 #include "core/writer/gather.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/value_names.h"

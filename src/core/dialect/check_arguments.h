@@ -9,4 +9,14 @@ namespace cleave {
 const Dialect& checked(const Dialect& dialect);
 const Dialect& checked(Dialect&& dialect) = delete;  // the reference would outlive it
 
+// A dialect without a fault: it was checked, and who takes it need not check it again.
+class ValidDialect final : public Dialect {
+public:
+    ValidDialect() = default;
+    // Throws ArgumentError if the dialect has a fault.
+    explicit ValidDialect(const Dialect& dialect) : Dialect(checked(dialect)) {}
+    // `settled` must come from settle_dialect(), which has checked the dialect.
+    explicit ValidDialect(const SniffedDialect& settled) : Dialect(settled.dialect) {}
+};
+
 }  // namespace cleave

@@ -14,6 +14,7 @@
 #include "cleave/plan.h"
 #include "cleave/scan.h"
 #include "cleave/version.h"
+#include "core/scan/check_arguments.h"
 
 struct cleave_file {
     cleave::Input input;
@@ -105,7 +106,7 @@ std::unique_ptr<cleave_file> open(const char* path, const cleave_options& option
 // Returns the records of the file. The first call scans it.
 const RecordIndex& scanned(cleave_file& file) {
     if (!file.index) {
-        file.index.emplace(index_records(file.input, file.sniffed.dialect, file.execution));
+        file.index.emplace(index_records(file.input, ValidDialect(file.sniffed), file.execution));
     }
     file.input.throw_if_changed();
     const auto& open_quote = file.index->findings().open_quote;

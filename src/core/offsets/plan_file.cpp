@@ -29,7 +29,7 @@ void check(const Policy& policy, const PlanOptions& options) {
 }
 
 void plan_blob(Input& input, const Policy& policy, const Execution& execution, Plan& plan) {
-    const RecordIndex index = index_records(input, plan.sniffed.dialect, execution);
+    const RecordIndex index = index_records(input, ValidDialect(plan.sniffed), execution);
     plan.findings = index.findings();
     plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });
 }

@@ -11,7 +11,6 @@
 
 #include "cleave/foreign.h"
 #include "cleave/scan.h"
-#include "core/dialect/check_arguments.h"
 #include "core/scan/block_summariser.h"
 #include "core/scan/carry.h"
 #include "core/scan/check_arguments.h"
@@ -28,17 +27,18 @@ std::shared_ptr<const Blob> not_owned(const Blob& blob) { return {std::shared_pt
 
 RecordIndex::RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last, FirstBytes first)
-    : RecordIndex(not_owned(blob), dialect, execution, cancellation, last, first) {}
+    : RecordIndex(not_owned(blob), ValidDialect(dialect), execution, cancellation, last, first) {}
 
 RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last)
-    : RecordIndex(std::make_shared<MemoryBlob>(bytes), dialect, execution, cancellation, last, FirstBytes::kExamined) {}
+    : RecordIndex(std::make_shared<MemoryBlob>(bytes), ValidDialect(dialect), execution, cancellation, last,
+                  FirstBytes::kExamined) {}
 
-RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
+RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const ValidDialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last, FirstBytes first)
     : blob_(std::move(blob)),
       size_(blob_->size()),
-      dialect_(checked(dialect)),
+      dialect_(dialect),
       kernel_(&checked_kernel(execution)),
       block_size_(execution.block_size),
       threads_(execution.thread_count()),

@@ -7,7 +7,6 @@
 
 #include "cleave/error.h"
 #include "cleave/scan.h"
-#include "core/dialect/check_arguments.h"
 #include "core/reader/stable_input.h"
 #include "core/scan/block_summariser.h"
 #include "core/scan/check_arguments.h"
@@ -21,11 +20,11 @@ constexpr std::size_t kPartSize = std::size_t{64} << 10;
 }  // namespace
 
 // The entries are checked again here, because the bytes of the file may have changed since it was opened.
-RecordIndex::RecordIndex(const RecordMap& map, std::shared_ptr<const Blob> blob, const Dialect& dialect,
+RecordIndex::RecordIndex(const RecordMap& map, std::shared_ptr<const Blob> blob, const ValidDialect& dialect,
                          const Execution& execution)
     : blob_(std::move(blob)),
       size_(blob_->size()),
-      dialect_(checked(dialect)),
+      dialect_(dialect),
       kernel_(&checked_kernel(execution)),
       block_size_(static_cast<std::size_t>(map.step())),
       threads_(execution.thread_count()),
@@ -86,6 +85,10 @@ std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancella
 }
 
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution) {
+    return index_records(input, ValidDialect(dialect), execution);
+}
+
+RecordIndex index_records(Input& input, const ValidDialect& dialect, const Execution& execution) {
     const std::shared_ptr<const Blob> blob = RecordIndex::blob_of(input);
     if (execution.known != nullptr && !input.is_snapshot()) {
         RecordIndex index = *execution.known;

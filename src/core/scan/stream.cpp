@@ -5,6 +5,7 @@
 #include "cleave/scan.h"
 #include "core/dialect/preamble.h"
 #include "core/reader/sequential_reader.h"
+#include "core/scan/check_arguments.h"
 #include "core/scan/comparing_walker.h"
 #include "core/scan/header_finder.h"
 #include "core/scan/stream_starts.h"
@@ -55,7 +56,7 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
     // An incomplete record says little about the dialect, so it is left out first. Each call leaves out some bytes, so
     // the recursion ends.
     const std::uint64_t whole = input.blob().size();
-    index_records(input, sniffed->dialect, Execution{});
+    index_records(input, ValidDialect(*sniffed), Execution{});
     return input.blob().size() == whole ? *sniffed : settle_dialect(wanted, input);
 }
 

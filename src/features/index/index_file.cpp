@@ -222,10 +222,11 @@ IndexFile::~IndexFile() = default;
 
 std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect& dialect, IndexMatch match,
                                                  Access access) {
-    return open(input, &checked(dialect), match, access);
+    const ValidDialect valid(dialect);
+    return open(input, &valid, match, access);
 }
 
-std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect* dialect, IndexMatch match,
+std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const ValidDialect* dialect, IndexMatch match,
                                                  Access access) {
     if (input.is_stream() && !InputParts::is_gzip_file(input)) throw ArgumentError("index: the input is a stream");
     IndexSource source = open_index(input);

@@ -87,7 +87,7 @@ void verify(Context& context, OpenInput& opened, FunctionRef<void(const Findings
     IndexContents wanted;
     bool is_of_this_file = false;
     try {
-        const auto index = IndexFile::open(opened.input, opened.dialect, IndexMatch::kSameTime);
+        const auto index = IndexFile::open(opened.input, &opened.dialect, IndexMatch::kSameTime, Access::kMapped);
         if (!index) throw SystemError(ENOENT, std::generic_category(), path);
         wanted = make_index(opened.input, opened.dialect, context.arguments.execution, found);
         fault = difference(wanted, *index);

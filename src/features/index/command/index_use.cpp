@@ -48,7 +48,7 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
     const std::string path = index_path(location.bare());
     std::string fault;
     try {
-        auto index = IndexFile::open(input, opened.dialect);
+        auto index = IndexFile::open(input, &opened.dialect, IndexMatch::kSameFile, Access::kMapped);
         if (!index && is_required) {
             throw std::runtime_error(formatted("{} has no index; make one with: cleave index {}", location.shown(),
                                                shell_word(location.bare())));
