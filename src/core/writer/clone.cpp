@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kCloneSize = std::uint64_t{1} << 30;
 static_assert(kCloneSize % kCloneAlignment == 0);
 // How many bytes are copied between two reports of progress.
-constexpr std::uint64_t kCopySize = std::uint64_t{64} << 20;
+constexpr std::uint64_t kReportedSize = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t round_down(std::uint64_t offset) { return offset / kCloneAlignment * kCloneAlignment; }
 constexpr std::uint64_t round_up(std::uint64_t offset) { return round_down(offset + kCloneAlignment - 1); }
@@ -74,7 +74,7 @@ void Cloner::write_body(const Piece& piece, std::uint64_t header_size, int descr
 // Appends the bytes [start, end) of the input.
 void Cloner::copy(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path, Meter* meter) {
     while (start < end) {
-        const std::uint64_t part = std::min(end - start, kCopySize);
+        const std::uint64_t part = std::min(end - start, kReportedSize);
         copy_range(input_.blob(), {start, part}, descriptor, path, input_.cancellation());
         if (meter != nullptr) meter->written += part;
         start += part;

@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kComparedSize = std::size_t{64} << 10;
+constexpr std::size_t kComparedAtOnce = std::size_t{64} << 10;
 
 class ComparedOutput : public PieceOutput {
 public:
@@ -51,7 +51,7 @@ public:
 private:
     void compare(std::span<const std::uint8_t> bytes) {
         for (std::size_t done = 0; is_same_ && done < bytes.size();) {
-            const auto part = bytes.subspan(done, std::min(kComparedSize, bytes.size() - done));
+            const auto part = bytes.subspan(done, std::min(kComparedAtOnce, bytes.size() - done));
             there_.resize(part.size());
             is_same_ = read_at(file_.get(), size_ + done, there_, path_) == part.size() &&
                        std::memcmp(there_.data(), part.data(), part.size()) == 0;

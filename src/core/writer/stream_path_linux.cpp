@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // in one path; the kernel has the same limit
+constexpr int kMaxLinks = 40;  // in one path; the kernel has the same limit
 
 std::optional<int> parse_number(std::string_view text) {
     int number = 0;
@@ -41,7 +41,7 @@ std::optional<int> descriptor_by_name(const std::string& path) {
 // Follows links one at a time. A link in /proc/PID/fd must not be followed, because its target may not be a path.
 std::optional<int> descriptor_behind(fs::path path) {
     const fs::path own = fs::path("/proc") / std::to_string(::getpid()) / "fd";
-    for (int links = 0; links < kMostLinks; ++links) {
+    for (int links = 0; links < kMaxLinks; ++links) {
         if (const auto descriptor = descriptor_by_name(path.string())) return descriptor;
         std::error_code error;
         const fs::path target = fs::read_symlink(path, error);
