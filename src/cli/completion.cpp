@@ -1,5 +1,4 @@
-#include "cli/completion.h"
-
+// Shell completion scripts, generated from the option table.
 #include <set>
 #include <string_view>
 #include <vector>

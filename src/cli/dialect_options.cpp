@@ -1,4 +1,4 @@
-#include "cli/dialect_options.h"
+#include "cli/option_groups.h"
 
 #include <string>
 

@@ -1,9 +1,10 @@
-// What -h, --help and --version print.
+// What -h, --help, --version and --completion print.
 #pragma once
 
 #include <string>
 
 #include "cli/option_table.h"
+#include "cli/options.h"
 
 namespace cleave::cli {
 
@@ -20,5 +21,8 @@ std::string short_help(Verb verb);
 std::string long_help(Verb verb);
 // The version, and the kernels.
 std::string version_text();
+// A completion script, from the option table: to source, or to install where the shell looks for them. It is the same
+// on every machine.
+std::string completion_script(Shell shell);
 
 }  // namespace cleave::cli

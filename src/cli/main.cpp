@@ -22,7 +22,6 @@
 #include "cleave/experimental/device.h"
 #include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
-#include "cli/completion.h"
 #include "cli/diagnostics.h"
 #include "cli/feature_parts.h"
 #include "cli/formatted.h"

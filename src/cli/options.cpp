@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "cli/choices.h"
-#include "cli/dialect_options.h"
 #include "cli/feature_parts.h"
 #include "cli/formatted.h"
 #include "cli/given.h"
+#include "cli/option_groups.h"
 #include "cli/option_table.h"
 #include "cli/other_tools.h"
-#include "cli/output_options.h"
-#include "cli/range_options.h"
-#include "cli/stage_options.h"
 #include "cli/values.h"
 #include "core/reader/location.h"
 

@@ -66,9 +66,9 @@ enum class When : std::uint8_t { kNever, kAuto, kAlways };
 
 enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStarts };
 
-// The shells that have completions.
 enum class KeyCommand : std::uint8_t { kNew, kRotate, kList, kCheck };
 
+// The shells that have completions.
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
 // The values of the options. A field whose option the verb does not have keeps its default.

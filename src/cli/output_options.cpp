@@ -1,4 +1,4 @@
-#include "cli/output_options.h"
+#include "cli/option_groups.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 // In place of ranges and their plans.
 #include "cli/feature_parts.h"
 #include "cli/features.h"
-#include "cli/range_options.h"
+#include "cli/option_groups.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {

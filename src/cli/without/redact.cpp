@@ -2,7 +2,7 @@
 #include "cli/diagnostics.h"
 #include "cli/feature_parts.h"
 #include "cli/features.h"
-#include "cli/stage_options.h"
+#include "cli/option_groups.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {

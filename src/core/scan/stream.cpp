@@ -11,14 +11,6 @@
 #include "core/scan/stream_starts.h"
 
 namespace cleave {
-namespace {
-
-// index_records() checks that the input has not changed.
-Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execution) {
-    return index_records(input, dialect, execution).findings();
-}
-
-}  // namespace
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution, StreamStarts* starts) {
     input.set_threads(execution.thread_count());
@@ -63,7 +55,7 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
 Findings scan(Input& input, const Dialect& dialect, const Execution& execution) {
     try {
         return input.is_stream() ? scan_stream(input, dialect, execution, nullptr)
-                                 : scan_blob(input, dialect, execution);
+                                 : index_records(input, dialect, execution).findings();
     } catch (const std::exception&) {
         input.rethrow();
     }

@@ -1,6 +1,8 @@
 #include "core/writer/file_target.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,34 +11,66 @@
 #include "cleave/error.h"
 #include "core/reader/fd.h"
 #include "core/writer/checksum.h"
-#include "core/writer/compared_output.h"
 #include "core/writer/encoder.h"
 #include "core/writer/threads.h"
 
 namespace cleave {
 namespace {
 
-class FileOutput : public PieceOutput {
+constexpr std::size_t kComparedAtOnce = std::size_t{64} << 10;
+
+// Compresses the bytes of a piece, if it is compressed, on their way to put().
+class EncodedOutput : public PieceOutput {
+public:
+    void write(std::span<const std::uint8_t> bytes) final {
+        if (encoder_) {
+            encoder_->encode(bytes, [this](std::span<const std::uint8_t> part) { take(part); });
+        } else {
+            take(bytes);
+        }
+    }
+
+protected:
+    EncodedOutput(const CompressionOptions& compression, Helpers& helpers, const Cancellation* cancellation) {
+        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression, &helpers, cancellation);
+    }
+
+    // The next bytes of the file, after written() others.
+    virtual void put(std::span<const std::uint8_t> bytes) = 0;
+    std::uint64_t written() const { return written_; }
+
+    // Call it once all bytes are written.
+    PieceResult finish_encoding() {
+        PieceResult result;
+        if (encoder_) {
+            encoder_->finish([this](std::span<const std::uint8_t> part) { take(part); });
+            result.stored = written_;
+        }
+        return result;
+    }
+
+private:
+    void take(std::span<const std::uint8_t> bytes) {
+        put(bytes);
+        written_ += bytes.size();
+    }
+
+    std::unique_ptr<Encoder> encoder_;
+    std::uint64_t written_ = 0;
+};
+
+class FileOutput final : public EncodedOutput {
 public:
     // `is_present` says that an existing file may already be the piece. `watchers` may be null.
     FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner, FileWatchers* watchers,
                const CompressionOptions& compression, Helpers& helpers, const Cancellation* cancellation)
-        : store_(store),
+        : EncodedOutput(compression, helpers, cancellation),
+          store_(store),
           is_present_(is_present),
           cloner_(cloner),
           cancellation_(cancellation),
           watcher_(watchers != nullptr ? watchers->watch() : nullptr),
-          file_(store.create(path)) {
-        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression, &helpers, cancellation);
-    }
-
-    void write(std::span<const std::uint8_t> bytes) override {
-        if (encoder_) {
-            encoder_->encode(bytes, [this](std::span<const std::uint8_t> part) { put(part); });
-        } else {
-            put(bytes);
-        }
-    }
+          file_(store.create(path)) {}
 
     void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) override {
         write_all_at(file_.descriptor(), offset, bytes, file_.path(), cancellation_);
@@ -51,21 +85,16 @@ public:
     }
 
     PieceResult finish(const Piece& piece) override {
-        PieceResult result;
-        if (encoder_) {
-            encoder_->finish([this](std::span<const std::uint8_t> part) { put(part); });
-            result.stored = written_;
-        }
+        const PieceResult result = finish_encoding();
         if (watcher_) watcher_->finish(piece, file_.path());
         store_.publish(piece, std::move(file_), is_present_);
         return result;
     }
 
 private:
-    void put(std::span<const std::uint8_t> bytes) {
+    void put(std::span<const std::uint8_t> bytes) override {
         if (watcher_) watcher_->add(bytes);
         write_all(file_.descriptor(), bytes, file_.path(), cancellation_);
-        written_ += bytes.size();
     }
 
     PieceStore& store_;
@@ -74,8 +103,47 @@ private:
     const Cancellation* cancellation_;
     std::unique_ptr<FileWatcher> watcher_;
     TemporaryFile file_;
-    std::unique_ptr<Encoder> encoder_;
-    std::uint64_t written_ = 0;  // bytes of the file, counted in put()
+};
+
+// A piece of a dry run that resumes: compares its bytes with an existing file.
+class ComparedOutput final : public EncodedOutput {
+public:
+    // Precondition: `store.check(path)` returned true. finish() throws OtherPieceError if the file is not the piece.
+    ComparedOutput(const PieceStore& store, std::string path, const CompressionOptions& compression, Helpers& helpers,
+                   const Cancellation* cancellation)
+        : EncodedOutput(compression, helpers, cancellation),
+          store_(store),
+          path_(std::move(path)),
+          file_(store.open_present(path_)),
+          is_same_(file_.is_open()) {}
+
+    PieceResult finish(const Piece& piece) override {
+        const PieceResult result = finish_encoding();
+        std::optional<FileIdentity> present;
+        if (is_same_) {
+            const struct stat status = stat_of(file_.get(), path_);
+            if (std::cmp_equal(status.st_size, written())) present = identity_of(status);
+        }
+        store_.require_piece(present, piece, path_);
+        return result;
+    }
+
+private:
+    void put(std::span<const std::uint8_t> bytes) override {
+        for (std::size_t done = 0; is_same_ && done < bytes.size();) {
+            const auto part = bytes.subspan(done, std::min(kComparedAtOnce, bytes.size() - done));
+            there_.resize(part.size());
+            is_same_ = read_at(file_.get(), written() + done, there_, path_) == part.size() &&
+                       std::memcmp(there_.data(), part.data(), part.size()) == 0;
+            done += part.size();
+        }
+    }
+
+    const PieceStore& store_;
+    std::string path_;
+    Fd file_;
+    bool is_same_;  // so far
+    std::vector<std::uint8_t> there_;
 };
 
 }  // namespace
@@ -152,7 +220,7 @@ bool FileTarget::may_be_there(const Piece& piece, const std::string& path) {
 
 std::unique_ptr<PieceOutput> FileTarget::open_compared(const Piece& piece, const std::string& path) {
     if (!may_be_there(piece, path) || options_.replace) return std::make_unique<NullOutput>();
-    return make_compared_output(store_, path, options_.compression, helpers_, input_.cancellation());
+    return std::make_unique<ComparedOutput>(store_, path, options_.compression, helpers_, input_.cancellation());
 }
 
 std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {

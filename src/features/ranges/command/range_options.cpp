@@ -1,4 +1,4 @@
-#include "cli/range_options.h"
+#include "cli/option_groups.h"
 
 #include <algorithm>
 #include <array>

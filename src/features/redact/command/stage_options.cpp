@@ -1,4 +1,4 @@
-#include "cli/stage_options.h"
+#include "cli/option_groups.h"
 
 #include <algorithm>
 #include <string>
