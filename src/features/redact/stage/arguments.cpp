@@ -98,4 +98,13 @@ void refuse_arguments(const OperationSyntax& syntax) {
     throw SyntaxError(syntax.name + " takes no arguments but empty=change", syntax.arguments.front().place);
 }
 
+ScaledLimit take_width(const OperationSyntax& syntax, const char* usage, std::uint64_t max_digits) {
+    Arguments arguments(syntax, usage);
+    const ArgumentSyntax& argument = arguments.take_first("the width");
+    arguments.finish();
+    const ScaledLimit width = Arguments::to_scaled(argument, max_digits);
+    if (width.units == 0) Arguments::fail("the width is above 0", argument);
+    return width;
+}
+
 }  // namespace cleave

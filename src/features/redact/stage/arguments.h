@@ -51,4 +51,7 @@ private:
 // For operations without arguments.
 void refuse_arguments(const OperationSyntax& syntax);
 
+// For operations whose only argument is a width, which is above 0. Otherwise like Arguments.
+ScaledLimit take_width(const OperationSyntax& syntax, const char* usage, std::uint64_t max_digits);
+
 }  // namespace cleave

@@ -1,6 +1,8 @@
 // The keys that rules use, by name only; the keys themselves are elsewhere (KeyRing).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,12 +34,21 @@ public:
 
     const std::vector<std::string>& names() const { return names_; }
     // The version of the key; 0 if it has none.
-    std::uint64_t version_of(std::string_view key) const;
+    std::uint64_t version_of(std::string_view key) const {
+        const auto place = static_cast<std::size_t>(std::ranges::find(names_, key) - names_.begin());
+        return place < versions_.size() ? versions_[place] : 0;
+    }
     const std::vector<Use>& uses() const { return uses_; }
     const std::vector<Use>& ciphers() const { return ciphers_; }
 
 private:
-    std::optional<std::uint32_t> add(const Use& use, std::vector<Use>& uses) const;
+    std::optional<std::uint32_t> add(const Use& use, std::vector<Use>& uses) const {
+        if (std::ranges::find(names_, use.key) == names_.end()) return std::nullopt;
+        const auto found = std::ranges::find(uses, use);
+        const auto index = static_cast<std::uint32_t>(found - uses.begin());
+        if (found == uses.end()) uses.push_back(use);
+        return index;
+    }
 
     std::vector<std::string> names_;
     std::vector<std::uint64_t> versions_;

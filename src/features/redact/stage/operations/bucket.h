@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "features/redact/stage/arguments.h"
 #include "features/redact/stage/decimal.h"
 #include "features/redact/stage/syntax.h"
 #include "features/redact/stage/value.h"
@@ -24,7 +25,10 @@ struct Bucket {
     static constexpr std::uint64_t kMaxDigits = 18;
     static constexpr std::uint64_t kTail = 1'000'000'000'000'000'000;  // 10^18
 
-    static Bucket parse(const OperationSyntax& syntax, RuleScope& scope);
+    static Bucket parse(const OperationSyntax& syntax, RuleScope&) {
+        const ScaledLimit limit = take_width(syntax, "bucket(WIDTH)", kMaxDigits);
+        return {limit.units, limit.decimals};
+    }
 
     // Room for a sign, the point and a carried digit, plus the digits of the value or, if that is more, of WIDTH with a
     // leading 0.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "features/redact/stage/arguments.h"
 #include "features/redact/stage/scaled_number.h"
 #include "features/redact/stage/syntax.h"
 #include "features/redact/stage/value.h"
@@ -16,7 +17,10 @@ namespace cleave {
 struct Round {
     static constexpr const char* kName = "round";
 
-    static Round parse(const OperationSyntax& syntax, RuleScope& scope);
+    static Round parse(const OperationSyntax& syntax, RuleScope&) {
+        const ScaledLimit limit = take_width(syntax, "round(WIDTH)", ScaledNumber::kMaxDigits);
+        return {limit.units, limit.decimals};
+    }
 
     CLEAVE_DEVICE static std::uint64_t bound(std::uint64_t) { return kScaledRoom; }
 

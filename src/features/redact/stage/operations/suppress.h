@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "features/redact/stage/arguments.h"
 #include "features/redact/stage/operation_context.h"
 #include "features/redact/stage/operations/cpu_operation.h"
 #include "features/redact/stage/syntax.h"
@@ -20,7 +21,14 @@ struct Suppress : CpuOperation {
     static constexpr const char* kName = "suppress";
     static constexpr std::uint64_t kMost = 1'000'000'000;
 
-    static Suppress parse(const OperationSyntax& syntax, RuleScope& scope);
+    static Suppress parse(const OperationSyntax& syntax, RuleScope&) {
+        Arguments arguments(syntax, "suppress(k=NUMBER)");
+        Suppress suppress;
+        suppress.least = arguments.take_number("k", 2, kMost, 0);
+        arguments.finish();
+        if (suppress.least == 0) throw SyntaxError("suppress needs k=NUMBER, such as k=5", syntax.place);
+        return suppress;
+    }
 
     static std::uint64_t bound(std::uint64_t) { return 0; }
     static std::uint64_t measure(Value, OperationContext&) { return kBecomesNull; }
