@@ -49,7 +49,11 @@ AT_ONCE = 2
 STEPS = {
     "build-release": Step("", "compiler", 40, "./dev build-tests release"),
     "release": Step("build-release", "", 60, "./dev test release"),
-    "core": Step("build-release", "compiler", 40, "./dev test core"),
+    # The objects are those of the release; the stand-ins for features, and what the command lists, are not.
+    "core": Step("build-release", "compiler", 40, """
+        ./dev build core
+        python3 -B tests/cases/run.py --cleave build/core/cleave --features=
+        python3 -B tests/system/left_out_test.py --cleave build/core/cleave --features="""),
     "build-asan": Step("", "compiler", 40, "./dev build-tests asan"),
     "build-tsan": Step("", "compiler", 40, "./dev build-tests tsan"),
     "python": Step("build-release", "compiler environment", 40, "./dev python-test 3.11"),

@@ -113,7 +113,8 @@ PARTS = {
         ./dev lint"""),
     "mutants": Part("the tests notice 200 small changes of the sources", "", """
         tests/tools/mutate.py --sample 200 --seed {seed}"""),
-    "features": Part("each feature can be deleted, with those that need it: the rest builds and passes", "", """
+    "features": Part("no feature, and all but one and those that need it: what is left builds and passes", "", """
+        ./dev test core
         tests/tools/without_feature.py"""),
     "debug": Part("the debug preset: -Werror, the checks of the standard library, all tests", "", """
         env CLEAVE_TEST_SEED={first} CLEAVE_TEST_ROUNDS=200 ./dev test debug"""),
