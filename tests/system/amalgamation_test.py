@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "tools"))
 from verdicts import Skip, Tally, check, need  # noqa: E402
 
+LAUNCHER = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split()   # ./dev sets it, where there is ccache
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Werror".split()
 ALONE = ["-std=c++20", "-O2", "-fno-exceptions", "-fno-rtti", *WARNINGS]
 MOST_LINES = 6000
@@ -65,6 +66,17 @@ class Amalgamation:
         self.library = [arguments.library, *("-l" + name for name in arguments.needs.split(",") if name), "-pthread"]
         run(sys.executable, "-B", ROOT / "packaging/amalgamate.py", folder)
         self.header, self.source = folder / "cleave_scan.h", folder / "cleave_scan.cpp"
+        self.objects = {}   # by compiler
+
+    def compiled(self, *compiler):
+        """The source, compiled alone by this compiler, once whatever its name is."""
+        key = (os.path.realpath(found(compiler[:1])[0]), *compiler[1:])
+        if key not in self.objects:
+            made = "scan%d.o" % len(self.objects)
+            run(*([] if compiler[1:] else LAUNCHER), *compiler, *ALONE, "-c", self.source.name, "-o", made,
+                folder=self.folder)
+            self.objects[key] = self.folder / made
+        return self.objects[key]
 
     def program(self, name, header, *linked, compiler=None):
         """same.c, compiled with that header and linked with these."""
@@ -96,8 +108,7 @@ class Amalgamation:
 
     def test_symbols(self):
         """They define the functions of the header and nothing else, and need no memory and no exceptions"""
-        made = self.folder / "symbols.o"
-        run(self.cxx, *ALONE, "-c", self.source, "-o", made)
+        made = self.compiled(self.cxx)
         declared = set(re.findall(r"\b(cleave_\w+)\(", re.sub(r"/\*.*?\*/", "", self.header.read_text(), flags=re.S)))
         names = [line.split()[-2:] for line in run("nm", made).splitlines()]
         # Weak definitions are inline functions of the standard library.
@@ -110,8 +121,7 @@ class Amalgamation:
     def test_same(self):
         """They give what the library gives, and a program with both links"""
         by_library = run(self.program("by_library", "cleave/cleave_scan.h", *self.library))
-        made = self.folder / "scan.o"
-        run(self.cxx, *ALONE, "-c", self.source, "-o", made)
+        made = self.compiled(self.cxx)
         alone = run(self.program("by_files", "cleave_scan.h", made))
         check(re.fullmatch(r"[0-9a-f]{16}\n", alone), "no check in the program fails: %r" % alone[:300])
         check(alone == by_library, "%s by the files is %s by the library" % (alone, by_library))
@@ -128,9 +138,8 @@ class Amalgamation:
     def test_compiler(self, name):
         """A program in C needs no C++ library beside them."""
         compiler, linker, runner = COMPILERS[name]
-        made = self.folder / (re.sub(r"\W+", "_", name) + ".o")
-        run(*found(compiler.split()), *ALONE, "-c", self.source, "-o", made)
-        program = self.program(made.stem, "cleave_scan.h", made, compiler=found(linker.split()))
+        made = self.compiled(*found(compiler.split()))
+        program = self.program(re.sub(r"\W+", "_", name), "cleave_scan.h", made, compiler=found(linker.split()))
         wanted = run(self.program("wanted", "cleave/cleave_scan.h", *self.library))
         given = run(*(found(runner) if runner else []), program)
         check(given == wanted, "%s by %s is %s by the library" % (given, name, wanted))

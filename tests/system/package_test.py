@@ -220,7 +220,8 @@ def build_by_cmake(root, folder, cxx):
     with open(os.path.join(build, "CMakeCache.txt")) as file:
         found = re.search(r"^cleave_DIR:PATH=(.*)$", file.read(), re.M).group(1)
     check(found.startswith(root), "cleave is found in the root, not in " + found)
-    run("cmake", "--build", build)
+    # For ccache, which ./dev lets CMake use, the folder has another name each time.
+    run("cmake", "--build", build, env={**os.environ, "CCACHE_BASEDIR": folder})
     return os.path.join(build, "example_ranges")
 
 

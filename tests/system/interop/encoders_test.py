@@ -17,8 +17,8 @@ from harness import make_input, need, write
 # The program and its options, and the Debian package. Standard input becomes standard output.
 ENCODERS = [
     (["gzip", "-1"], "gzip"), (["gzip", "-9"], "gzip"),
-    (["pigz", "-1", "-b", "128", "-p", "4"], "pigz"), (["pigz", "-9", "-i", "-p", "4"], "pigz"), (["pigz", "-11"], "pigz"),
-    (["zopfli", "--i1", "-c", "@"], "zopfli"),
+    (["pigz", "-1", "-b", "128", "-p", "4"], "pigz"), (["pigz", "-9", "-i", "-p", "4"], "pigz"),
+    (["pigz", "-11", "-I", "1"], "pigz"), (["zopfli", "--i1", "-c", "@"], "zopfli"),
     (["igzip", "-0", "-c", "@"], "isal"), (["igzip", "-1", "-c", "@"], "isal"), (["igzip", "-3", "-c", "@"], "isal"),
     (["libdeflate-gzip", "-1"], "libdeflate-tools"), (["libdeflate-gzip", "-12"], "libdeflate-tools"),
     (["7zz", "a", "-si", "-so", "-tgzip", "-mx1", "x"], "7zip"), (["7zz", "a", "-si", "-so", "-tgzip", "-mx9", "x"], "7zip"),
