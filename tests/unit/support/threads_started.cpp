@@ -1,0 +1,53 @@
+// Whether each test that starts threads is in a file that the thread sanitizer runs: of other code it finds nothing.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <new>
+#include <string>
+#include <string_view>
+
+namespace {
+
+// Shared, so that threads of a child count.
+std::atomic<unsigned>& started() {
+    static std::atomic<unsigned>* const count =
+        new (::mmap(nullptr, sizeof(std::atomic<unsigned>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+            std::atomic<unsigned>(0);
+    return *count;
+}
+
+class Watch : public testing::EmptyTestEventListener {
+    void OnTestStart(const testing::TestInfo&) override { before_ = started(); }
+
+    void OnTestEnd(const testing::TestInfo& test) override {
+        if (started() == before_) return;
+        const std::string file = test.file();
+        const std::size_t begin = file.rfind("unit/") + 5;
+        const std::string path = file.substr(begin, file.rfind("_test.cpp") - begin);
+        if (std::string_view(CLEAVE_THREADS).find(" " + path + " ") == std::string_view::npos) {
+            ADD_FAILURE() << test.name() << " starts threads: tests/CMakeLists.txt must list " << path
+                          << " where the thread sanitizer runs it";
+        }
+    }
+
+    unsigned before_ = 0;
+};
+
+const bool is_watched = [] {
+    started();
+    testing::UnitTest::GetInstance()->listeners().Append(new Watch);
+    return true;
+}();
+
+}  // namespace
+
+// Takes the place of the C library's, also for the C++ library.
+extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                                             void* (*run)(void*), void* argument) noexcept {
+    static const auto real = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+    ++started();
+    return real(thread, attributes, run, argument);
+}
