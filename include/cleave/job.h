@@ -32,8 +32,8 @@ struct Job {
     Execution execution = {};  // at most as many pieces are written at once as it has threads
     OutputOptions output = {};
     Passes passes = Passes::kAuto;
-    // Sets aside records that a strict reader refuses: see RejectOptions. The input is then one without them, also after
-    // the job. Not with `resume`, nor for a snapshot.
+    // Sets aside records that a strict reader refuses: see RejectOptions. The input is then one without them, also
+    // after the job. Not with `resume`, nor for a snapshot.
     std::optional<RejectOptions> rejects = {};
     // Accept a quote that is never closed: everything after it belongs to the last record. Otherwise, and always with
     // rules, it causes OpenQuoteError before anything appears.
@@ -46,7 +46,7 @@ struct JobReport {
     Findings findings;
     std::uint64_t header_size = 0;  // as plan_pieces() returns it; with a stage, as written
     std::uint64_t pieces = 0;
-    StageCounts counts;  // with a stage
+    StageCounts counts;                   // with a stage
     std::optional<RejectCounts> rejects;  // with Job::rejects
     // With a stage, unless it is a dry run or the pieces go to commands: files beside the pieces that may be pieces of
     // earlier runs, with values that the rules change (doc/guide/redaction.md). Each is given by its path or, if its

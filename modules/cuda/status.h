@@ -11,6 +11,13 @@ namespace cleave::cuda {
 //
 // kLost means that the error persists. CUDA does not list such errors, so this tries two calls that cannot fail
 // otherwise, and waits for the card. The idea comes from cudf/utilities/error.hpp in libcudf.
-DeviceFault fault_of(cudaError_t error) noexcept;
+inline DeviceFault fault_of(cudaError_t error) noexcept {
+    if (error == cudaSuccess) return DeviceFault::kNone;
+    cudaGetLastError();
+    if (error == cudaErrorMemoryAllocation) return DeviceFault::kOutOfMemory;
+    const bool stays = cudaFree(nullptr) == error && cudaDeviceSynchronize() == error;
+    cudaGetLastError();
+    return stays ? DeviceFault::kLost : DeviceFault::kFailed;
+}
 
 }  // namespace cleave::cuda

@@ -1,4 +1,4 @@
-#include "policies.h"
+#include "settings.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

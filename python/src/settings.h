@@ -1,4 +1,4 @@
-// The names of the values that options have, and how to read an input, for Python.
+// The names of the values that options have, how to read an input, and policies, for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -45,6 +45,9 @@ const char* name_in(const Names<Value, kCount>& table, Value value) {
 }
 
 inline std::string text_of(const nanobind::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// Adds the class Policy to the module.
+void add_policies(nanobind::module_& module);
 
 // Adds the class Settings to the module.
 void add_settings(nanobind::module_& module);

@@ -383,7 +383,8 @@ def test_json_lines(source: str) -> None:
     assert taken(Path("out")) == expected
 
 
-def test_bad_records_are_set_aside(tmp_path: Path) -> None:
+def test_bad_records_are_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     Path("in.csv").write_bytes(b"a,b\n1,2\n3\n4,5\n")
     f = cleave.open("in.csv")
     for n, reopened in enumerate((f, cleave.open("in.csv"))):

@@ -1,4 +1,4 @@
-#include "cli/headerless.h"
+#include "cli/session.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -13,7 +13,6 @@
 #include "cli/diagnostics.h"
 #include "cli/feature_parts.h"
 #include "cli/formatted.h"
-#include "cli/headerless.h"
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/option_table.h"

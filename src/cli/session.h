@@ -1,6 +1,8 @@
 // What the verbs have in common: an input with a settled dialect.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "cleave/cancel.h"
@@ -32,5 +34,9 @@ void leave_out_incomplete(const Context& context, OpenInput& opened);
 // so.
 void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work);
+
+// Whether the first record of an input that begins with `head` looks like the records after it in several columns:
+// numbers, dates or addresses. Years, and numbers that count, may well be names of columns.
+bool seems_headerless(std::span<const std::uint8_t> head, const Dialect& dialect);
 
 }  // namespace cleave::cli

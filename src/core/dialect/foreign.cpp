@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text_in_place.h"
+#include "base/text_bytes.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
 

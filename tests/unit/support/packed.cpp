@@ -5,6 +5,7 @@
 #include <lz4frame.h>
 #include <zlib.h>
 
+#include "core/writer/encoder.h"
 #include "inputs.h"
 
 namespace cleave::test {
@@ -156,6 +157,15 @@ std::optional<std::string> unzipped(const std::string& archive) {
     }
     const auto checksum = ::crc32(0, bytes_of(text).data(), static_cast<uInt>(text.size()));
     return checksum == number_at(archive, *entry + 16, 4) ? std::optional(text) : std::nullopt;
+}
+
+std::string gzipped(const std::string& text) {
+    std::string packed;
+    const auto take = [&](std::span<const std::uint8_t> bytes) { packed.append(bytes.begin(), bytes.end()); };
+    const auto encoder = make_encoder({Compression::kGzip, 1});
+    encoder->encode(bytes_of(text), take);
+    encoder->finish(take);
+    return packed;
 }
 
 }  // namespace cleave::test

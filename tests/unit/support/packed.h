@@ -1,4 +1,5 @@
-// Streams in the formats that are only read, made and read by the libraries of the formats, each in one call.
+// Compressed texts: gzip as the library writes it, and streams in the formats that are only read, made and read by the
+// libraries of the formats, each in one call.
 #pragma once
 
 #include <lzma.h>
@@ -15,6 +16,8 @@ std::string xz_of(const std::string& text, lzma_check check = LZMA_CHECK_CRC32);
 // One xz stream of many blocks, which state their sizes, as xz -T2 writes it.
 std::string blocks_of(const std::string& text, std::size_t block);
 std::string bzip2_of(const std::string& text);
+// One gzip member.
+std::string gzipped(const std::string& text);
 // One frame, with all checksums and the size; for a dictionary with this number, unless it is 0.
 std::string lz4_of(const std::string& text, unsigned dictionary = 0);
 // One stream of xz, bzip2 or lz4.

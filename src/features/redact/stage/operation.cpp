@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/suggest.h"
-#include "base/text_in_place.h"
+#include "base/text_bytes.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 #include "cleave/cleave_c.h"
 #include "cleave/plan_file.h"
 #include "cleave/version.h"
-#include "gzipped.h"
+#include "packed.h"
 #include "temporary_directory.h"
 
 namespace cleave::test::c_interface_test {

@@ -18,8 +18,8 @@
 
 #include "cleave/error.h"
 #include "field_reference.h"
-#include "gzipped.h"
 #include "inputs.h"
+#include "packed.h"
 #include "pipe_input.h"
 #include "reference.h"
 #include "temporary_directory.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/text_in_place.h"
+#include "base/text_bytes.h"
 #include "features/redact/stage/forbidden/forbidden.h"
 #include "features/redact/stage/forbidden/text.h"
 

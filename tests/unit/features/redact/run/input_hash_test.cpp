@@ -11,7 +11,7 @@
 
 #include "changed_input.h"
 #include "cleave/error.h"
-#include "gzipped.h"
+#include "packed.h"
 #include "pipe_input.h"
 
 namespace cleave::test::input_hash_test {
