@@ -215,8 +215,8 @@ private:
         if (sifting_) report_.rejects = sifting_->publish();
         output_->seal();
         observer_.concluded(report_);
+        if (sifting_) sifting_->commit();  // first: a run after a kill in between knows the pieces by their marker
         output_->commit();
-        if (sifting_) sifting_->commit();
         return std::move(report_);  // a copy could fail, although the pieces stay
     }
 

@@ -177,6 +177,31 @@ class Redacted(Job):
         return make_input(size, seed, stray=False)
 
 
+class Rejecting(Job):
+    """The same with bad records, which are set aside in a file beside the pieces."""
+
+    def __init__(self, data, option="-C", value=64 << 10, stem="p"):
+        chance, dirty, rejects, end = random.Random(len(data)), [], [], 0
+        header = json.dumps(data[:record_ends(data)[0]].decode(), ensure_ascii=False)
+        for number, next_end in enumerate(record_ends(data)):
+            dirty.append(data[end:next_end])
+            end = next_end
+            if chance.random() < 0.05:
+                text = b'%d,"one\nfield",too many\n' % number
+                line = '{"byte":%d,"size":%d,"record":%d,"reason":"3 fields, not 2","text":%s' % (
+                    sum(map(len, dirty)), len(text), len(dirty), json.dumps(text.decode()))
+                rejects.append(line + (',"header":%s}\n' % header if not rejects else "}\n"))
+                dirty.append(text)
+        super().__init__(data, option, value, stem)
+        self.data = b"".join(dirty)
+        self.args += ["--rejects", "@out/rejects", "--max-rejects", "all"]
+        self.pieces["rejects"] = "".join(rejects).encode()
+
+    @staticmethod
+    def make_input(size, seed=1):
+        return make_input(size, seed, stray=False)
+
+
 def under(kind, words, check, divisor=1):
     """Returns the check with splits of that kind, and with `words` added to its name. The divisor makes its inputs
     smaller."""
@@ -193,6 +218,11 @@ def under(kind, words, check, divisor=1):
 def under_rules(check, divisor=1):
     """Returns the check with rules in each split; see Redacted. There is a divisor because the oracle is slow."""
     return under(Redacted, "under rules", check, divisor)
+
+
+def with_rejects(check):
+    """Returns the check with bad records in each split, which are set aside; see Rejecting."""
+    return under(Rejecting, "with rejects", check)
 
 
 # What is on disk.
@@ -492,7 +522,7 @@ class Place:
 
     def command(self, *options, source=None, job=None):
         job = job or self.job
-        args = [word.replace("@key", self.key) for word in job.args]
+        args = [word.replace("@key", self.key).replace("@out", self.out) for word in job.args]
         return ["split", *args, "-o", os.path.join(self.out, job.template), *options, source or self.input]
 
     def path(self, name):

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 from harness import (RULE_WORDS, Failure, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, finish,
-                     is_hidden, is_marker, main, need, snapshot, under_rules, wait_until, write)
+                     is_hidden, is_marker, main, need, snapshot, under_rules, wait_until, with_rejects, write)
 
 # The errors of each call, the most telling first. EINTR is listed only where the manual pages allow it.
 CALLS = {
@@ -435,6 +435,7 @@ CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_
           compressed_input, failing_clean_up]
 CHECKS += map(under_rules, [redacted, redacted_by_threads, signed, printed, from_pipe, spooled, with_manifest, resuming,
                             replacing_from_pipe, compressed, without_nameless_files, failing_clean_up])
+CHECKS += map(with_rejects, [from_file, from_pipe, with_manifest, replacing, without_nameless_files])
 
 
 def print_table(bench):

@@ -21,7 +21,7 @@ import time
 
 from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_clean, expect_exit, expect_whole, finish,
                      is_hidden, is_marker, kill_group, main, make_input, need, need_sight, read, record_ends, snapshot,
-                     under_rules, wait_until, wait_until_idle, wait_until_read, write)
+                     under_rules, wait_until, wait_until_idle, wait_until_read, with_rejects, write)
 import mounts   # harness.py has put its folder on the path
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
@@ -942,6 +942,8 @@ CHECKS += map(under_rules, [
     disk_full, inodes_gone, closed_descriptors, event_reader_leaves, file_size_limit, short_and_interrupted,
     error_after_bytes, failing_sync, failing_names, read_errors, small_writes, nonblocking_input,
     resumed, resumed_over_others, resumed_after_failure])
+CHECKS += map(with_rejects, [disk_full, inodes_gone, short_and_interrupted, failing_sync, failing_names, read_errors,
+                             small_writes, two_runs])
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

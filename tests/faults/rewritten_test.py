@@ -92,6 +92,8 @@ COMMANDS = {
     "sample, mask": ["sample", "-k", "5000", "--seed", "1", *MASKED],
     "sample, select": ["sample", "-k", "5000", "--seed", "1", *SELECTED],
     "split, pieces": ["split", "-n", "3", "-o", "out/{i}", *HASHED],
+    "split, rejects": ["split", "-n", "3", "--force", "-o", "out/{i}", "--rejects", "out/rejects", "--max-rejects", "all",
+                       *HASHED],
     "split, sizes": ["split", "-C", "100K", "-o", "out/{i}", *MASKED],
     "split, a filter": ["split", "-n", "2", "--filter", "cat", *SELECTED],
     "split, a filter, mask": ["split", "-n", "2", "--filter", "cat", *MASKED],

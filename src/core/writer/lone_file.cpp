@@ -43,9 +43,9 @@ LoneFile::LoneFile(const std::string& path, const Input& input, bool replace, mo
     name_ = path.substr(folder.size());
     require_unreserved(name_);
     directory_.emplace(folder);
-    if (find_replaceable(*directory_, name_, input) && !replace) {
-        throw SystemError(EEXIST, std::generic_category(), path);
-    }
+    if (!find_replaceable(*directory_, name_, input) || replace) return;
+    may_stay_ = has_markers(*directory_);
+    if (!may_stay_) throw SystemError(EEXIST, std::generic_category(), path);
 }
 
 int LoneFile::descriptor() {
@@ -63,7 +63,9 @@ void LoneFile::publish() {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (is_stream()) return stream_.close(path_);
     descriptor();
-    if (replaces_ && find_replaceable(*directory_, name_, input_)) {
+    if (may_stay_ && file_->present(input_.cancellation())) {
+        file_.reset();
+    } else if (replaces_ && find_replaceable(*directory_, name_, input_)) {
         published_.emplace(marker_->exchange(std::move(*file_)));
         marker_->note_success();
     } else {

@@ -24,8 +24,9 @@ std::optional<struct stat> find_replaceable(const Directory& directory, const st
 class LoneFile {
 public:
     // Opens the directory, or the path itself if it leads to a descriptor, a pipe or a device. Unless `replace`, the
-    // name must not be taken. The file will have the permissions of the input, but at most `most`, less the umask.
-    // Throws SystemError, ArgumentError for a reserved name, and what find_replaceable() throws.
+    // name must not be taken, except where a run was killed: a file that it left stays if it is the same. The file will
+    // have the permissions of the input, but at most `most`, less the umask. Throws SystemError, ArgumentError for a
+    // reserved name, and what find_replaceable() throws.
     LoneFile(const std::string& path, const Input& input, bool replace = false, mode_t most = 0777);
     LoneFile(const LoneFile&) = delete;
     LoneFile& operator=(const LoneFile&) = delete;
@@ -52,7 +53,8 @@ private:
     const Input& input_;
     const bool replaces_;
     const mode_t permissions_;
-    std::string name_;  // in directory_
+    std::string name_;       // in directory_
+    bool may_stay_ = false;  // the file that has the name may be a killed run's
     Fd stream_;
     std::optional<Directory> directory_;
     std::unique_ptr<RunMarker> marker_;

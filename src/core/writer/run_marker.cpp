@@ -266,17 +266,30 @@ void require_unreserved(const std::string& name) {
     throw ArgumentError("'" + name + "': names that begin with '.cleave-' are for the files of a run");
 }
 
-void clear_leftovers(const Directory& directory, bool sync) {
+namespace {
+
+// The names of markers, as far as the directory can be read.
+std::vector<std::string> markers_in(const Directory& directory) {
+    std::vector<std::string> names;
     Fd readable(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!readable.is_open()) return;
+    if (!readable.is_open()) return names;
     const std::unique_ptr<DIR, decltype([](DIR* list) { ::closedir(list); })> list(::fdopendir(readable.get()));
-    if (!list) return;
+    if (!list) return names;
     readable.release();
     for (unsigned i = 0; i < kMaxEntries; ++i) {
         const dirent* entry = ::readdir(list.get());
         if (entry == nullptr) break;
-        const std::string name = entry->d_name;
-        if (!is_marker_name(name)) continue;
+        if (is_marker_name(entry->d_name)) names.emplace_back(entry->d_name);
+    }
+    return names;
+}
+
+}  // namespace
+
+bool has_markers(const Directory& directory) { return !markers_in(directory).empty(); }
+
+void clear_leftovers(const Directory& directory, bool sync) {
+    for (const std::string& name : markers_in(directory)) {
         const Fd fd(::openat(directory.descriptor(), name.c_str(), kOpening));
         struct stat status;
         if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || foreign_trait(status) != nullptr) continue;

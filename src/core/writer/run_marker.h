@@ -99,6 +99,9 @@ private:
 // systems do.
 void require_unreserved(const std::string& name);
 
+// Whether the directory has markers of runs, which live or were killed. Looks at as many entries as clear_leftovers().
+bool has_markers(const Directory& directory);
+
 // Cleans up, as far as possible, what killed runs left under hidden names, and removes their markers. Ignores other
 // users' runs, and all but the first 16,384 entries of a large directory. With `sync`, a marker is removed only after
 // the other changes are on stable storage.

@@ -134,13 +134,16 @@ void RejectFile::flush() {
     const auto bytes = bytes_of(text_);
     sum_.add(bytes);
     size_ += bytes.size();
-    if (file_) write_all(file_->descriptor(), bytes, path_, input_.cancellation());
+    if (file_ && file_->is_stream()) write_all(file_->descriptor(), bytes, path_, input_.cancellation());
+    if (file_ && !file_->is_stream()) lines_.append(bytes);
     text_.clear();
 }
 
 void RejectFile::publish() {
     flush();
-    if (file_) file_->publish();
+    if (!file_) return;
+    lines_.for_each_part([&](auto bytes) { write_all(file_->descriptor(), bytes, path_, input_.cancellation()); });
+    file_->publish();
 }
 
 void RejectFile::commit() noexcept {

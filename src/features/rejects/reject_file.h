@@ -55,7 +55,10 @@ private:
     std::vector<std::uint8_t> header_;  // until it is written
     std::string made_folder_;           // until commit()
     std::optional<LoneFile> file_;
-    std::string text_;  // not written yet
+    std::string text_;  // not passed on yet
+    // The file is created by publish(), when the run's own files have been: its hidden file cleans up after killed
+    // runs, and what those have left tells a run which pieces are its own.
+    SpillBuffer lines_;
     std::uint64_t size_ = 0;
     Crc32c sum_;
 };
