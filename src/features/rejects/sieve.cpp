@@ -265,22 +265,24 @@ void SieveInOrder::settle() {
 // Rejects the record that rest_ begins with.
 void SieveInOrder::pass_large() {
     SpillBuffer text;
+    std::uint64_t all = 0;
     State state = State::kRecordStart;
     bool is_whole = false;
     do {
         std::size_t size = 0;
         for (; size < rest_.size() && !is_whole; ++size) {
             const Transition& transition = machine_.step(state, rest_[size]);
-            is_whole = transition.starts_record && text.size() + size > 0;
+            is_whole = transition.starts_record && all + size > 0;
             state = transition.next;
         }
         if (is_whole) --size;
-        text.append(rest_.first(size));
+        if (rules_.keeps_texts) text.append(rest_.first(size));
+        all += size;
         rest_ = rest_.subspan(size);
     } while (!is_whole && fill() > 0);
-    const Reject reject{at_.offset, text.size(), 0, kRejectSize, nullptr, 0};
+    const Reject reject{at_.offset, all, 0, kRejectSize, nullptr, 0};
     sink_.reject(reject, at_.record, {}, &text);
-    at_ = {at_.offset + text.size(), at_.record + 1};
+    at_ = {at_.offset + all, at_.record + 1};
     has_large_ = false;
 }
 

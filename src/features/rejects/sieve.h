@@ -28,6 +28,7 @@ struct SieveRules {
     bool refuses_quotes = false;  // bad quotes are an InputError
     std::uint64_t fields = 0;     // 0: not checked
     std::uint64_t max_record = 0;
+    bool keeps_texts = true;  // false: no byte of a reject is kept anywhere
 };
 
 // A record, or a line of a broken one, that is rejected.
@@ -99,7 +100,7 @@ private:
 // In words, such as "4 fields, not 3".
 std::string reason_of(const Reject& reject, const SieveRules& rules);
 
-// Takes the rejects, in order. `text` are the bytes, or `large` has them.
+// Takes the rejects, in order. `text` are the bytes, or `large` has them, unless they are not kept.
 class RejectSink {
 public:
     RejectSink() = default;

@@ -75,7 +75,8 @@ public:
           kernel_(checked_kernel(execution)),
           memory_(MemoryManager::or_default(execution.memory)),
           head_(read_head(input, dialect, mode, options.max_record)),
-          rules_{dialect, kinds_of(options, dialect), !options.has_texts, options.fields, options.max_record},
+          rules_{dialect,        kinds_of(options, dialect), !options.has_texts,
+                 options.fields, options.max_record,         options.has_texts},
           file_(options, input, head_.has_header ? head_.bytes : std::vector<std::uint8_t>()) {
         heed_head();
     }
@@ -91,7 +92,7 @@ public:
         return counts_;
     }
     void commit() noexcept override { file_.commit(); }
-    Place in_input(const Place& place) const override { return shifts_->in_input(place); }
+    Place in_input(const Place& place) const override { return has_failed_ ? place : shifts_->in_input(place); }
 
 private:
     class Consumer;
@@ -118,6 +119,7 @@ private:
     std::uint64_t head_left_ = 0;         // bytes that precede the first record that may be rejected
     std::span<const std::uint8_t> rest_;  // read, and not passed on
     std::optional<SieveInOrder> in_order_;
+    bool has_failed_ = false;  // an error comes from the sieve
 };
 
 // Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
@@ -144,7 +146,7 @@ void Rejects::judge(Place end, bool at_end) {
     if (counts_.rejected == 0) return;
     const std::uint64_t all = counts_.accepted + counts_.rejected;
     std::uint64_t most = all;
-    if (!at_end) most += input_.is_stream() ? UINT32_MAX : input_.blob().size() - end.offset;
+    if (!at_end) most += input_.is_stream() ? UINT64_MAX / 2 : input_.blob().size() - end.offset;
     const bool is_none_left = at_end && counts_.accepted == 0;
     if (counts_.rejected <= permitted(most) && !is_none_left) return;
     std::string text = std::to_string(counts_.rejected) + " of " + (at_end ? "" : "the first ") + std::to_string(all) +
@@ -191,8 +193,9 @@ public:
     std::uint64_t emit(Place place) {
         std::size_t at = 0;
         for (const Reject& reject : sieve_.rejects()) {
-            const auto text = std::span(texts_).subspan(at, reject.size);
-            at += text.size();
+            const std::size_t size = rejects_.options_.has_texts ? reject.size : 0;
+            const auto text = std::span(texts_).subspan(at, size);
+            at += size;
             rejects_.reject(reject, place.record + reject.before, text, nullptr);
         }
         if (const Cancellation* const cancellation = rejects_.input_.cancellation()) cancellation->throw_if_requested();
@@ -203,6 +206,7 @@ public:
 private:
     // Keeps the bytes of the rejects in `bytes`, which begin at byte `offset`, that are not kept yet.
     void keep(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
+        if (!rejects_.options_.has_texts) return;
         for (const Reject& reject : std::span(sieve_.rejects()).subspan(kept_)) {
             const auto text = bytes.subspan(static_cast<std::size_t>(reject.offset - offset), reject.size);
             texts_.insert(texts_.end(), text.begin(), text.end());
@@ -285,11 +289,15 @@ std::span<const std::uint8_t> Rejects::next() {
         head_left_ -= bytes.size();
         if (!bytes.empty()) return bytes;
     }
+    has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
     while (in_order_->next()) {
         judge(in_order_->at(), false);
-        if (!in_order_->accepted().empty()) return in_order_->accepted();
+        if (in_order_->accepted().empty()) continue;
+        has_failed_ = false;
+        return in_order_->accepted();
     }
     judge(in_order_->at(), true);
+    has_failed_ = false;
     return {};
 }
 
@@ -303,10 +311,6 @@ void Rejects::sift_stream() {
     in_order_.emplace(rules_, kernel_, memory_, Place{head_.size, head_.records}, read, *this);
     InputParts::stream(input_)->set_filter([self = shared_from_this()] { return self->next(); });
 }
-
-}  // namespace
-
-namespace {
 
 const RejectOptions& checked(const RejectOptions& options) {
     if (options.max_record < 1 || options.max_record > kMaxRecordLimit)
