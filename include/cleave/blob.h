@@ -72,6 +72,10 @@ public:
     // How many bytes are best asked for at once by a thread that reads a long range alone.
     virtual std::uint64_t best_size() const noexcept { return std::uint64_t{1} << 20; }
 
+    // How many bytes from `offset` on, at most `size`, are best asked for at once: fewer than `size` where lend() would
+    // have to put the rest together.
+    virtual std::uint64_t unbroken(std::uint64_t /*offset*/, std::uint64_t size) const { return size; }
+
     // Throws InputChangedError if lent bytes could not be read and read as zeros instead. Cheap: call it after reading
     // the bytes of each lend().
     virtual void throw_if_lost() const {}

@@ -27,7 +27,7 @@ void for_each_part(const Blob& blob, BlobRange range, std::uint64_t part_size, c
     std::vector<std::uint8_t> buffer;
     while (range.size > 0) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
-        const std::uint64_t size = std::min(range.size, part_size);
+        const std::uint64_t size = blob.unbroken(range.offset, std::min(range.size, part_size));
         take(blob.lend(range.offset, static_cast<std::size_t>(size), buffer));
         range.offset += size;
         range.size -= size;

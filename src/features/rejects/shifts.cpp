@@ -70,6 +70,14 @@ void Shifts::for_each_part(std::uint64_t offset, std::uint64_t size,
     });
 }
 
+std::uint64_t Shifts::size_at(std::uint64_t offset, std::uint64_t size) const {
+    for_each_shift(offset, [&](const Shift&, std::uint64_t end) {
+        size = std::min(size, end - offset);
+        return false;
+    });
+    return size;
+}
+
 Place Shifts::in_input(Place place) const {
     for_each_shift(place.offset, [&](const Shift& shift, std::uint64_t) {
         place = {place.offset + shift.size, place.record + shift.records};

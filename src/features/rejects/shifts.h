@@ -33,6 +33,8 @@ public:
     // consist of, in order. Throws SystemError and what `take` throws.
     void for_each_part(std::uint64_t offset, std::uint64_t size,
                        FunctionRef<void(std::uint64_t offset, std::size_t size)> take) const;
+    // How many of these bytes are next to each other in the input, from the first one on.
+    std::uint64_t size_at(std::uint64_t offset, std::uint64_t size) const;
     // Where a place in what is left is in the input.
     Place in_input(Place place) const;
 

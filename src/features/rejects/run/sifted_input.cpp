@@ -33,6 +33,8 @@ public:
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& buffer) const override {
         check_range(offset, size);
+        if (shifts_->size_at(offset, size) == size)
+            return whole_->lend(shifts_->in_input({offset, 0}).offset, size, buffer);
         if (buffer.size() < size) buffer.resize(size);
         const auto bytes = std::span(buffer).first(size);
         read(offset, bytes);
@@ -52,6 +54,12 @@ public:
         whole_->will_read({begin.offset, std::min(end.offset, whole_->size()) - begin.offset});
     }
     std::uint64_t best_size() const noexcept override { return whole_->best_size(); }
+    // Short parts are put together, because each is a write.
+    std::uint64_t unbroken(std::uint64_t offset, std::uint64_t size) const override {
+        constexpr std::uint64_t kLeast = std::uint64_t{32} << 10;
+        const std::uint64_t part = shifts_->size_at(offset, size);
+        return part < kLeast ? std::min(kLeast, size) : part;
+    }
     void set_threads(unsigned threads) noexcept override { whole_->set_threads(threads); }
 
 private:

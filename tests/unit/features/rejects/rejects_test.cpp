@@ -16,6 +16,7 @@
 #include "cleave/kernel.h"
 #include "core/dialect/state_machine.h"
 #include "core/offsets/input_head.h"
+#include "core/reader/copy.h"
 #include "engine/rejects.h"
 #include "features/rejects/reject_file.h"
 #include "features/rejects/shifts.h"
@@ -287,6 +288,10 @@ std::string all_of(Input& input) {
     } else {
         text.resize(input.blob().size());
         input.blob().read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+        std::string parts;
+        for_each_part(input.blob(), {0, text.size()}, nullptr,
+                      [&](std::span<const std::uint8_t> bytes) { parts.append(bytes.begin(), bytes.end()); });
+        EXPECT_EQ(parts, text);
     }
     return text;
 }
