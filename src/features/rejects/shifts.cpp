@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 #include <system_error>
+#include <utility>
 
 namespace cleave {
 namespace {
@@ -14,7 +15,9 @@ constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 }  // namespace
 
 void Shifts::add(const Shift& shift) {
-    if (page_.size() == kPageSize) {
+    if (page_.size() == kPageSize && pages_.size() < kMostKept) {
+        pages_.push_back(std::exchange(page_, {}));
+    } else if (page_.size() == kPageSize) {
         if (!file_.is_open()) file_ = open_unlinked_temporary();
         write_all(file_.get(), {reinterpret_cast<const std::uint8_t*>(page_.data()), kPageSize * sizeof(Shift)},
                   temporary_name());
@@ -35,9 +38,10 @@ void Shifts::leave_out(std::uint64_t begin, std::uint64_t size, std::uint64_t re
 
 const std::vector<Shift>& Shifts::page(std::size_t number, std::vector<Shift>& buffer) const {
     if (number + 1 == begins_.size()) return page_;
+    if (number < pages_.size()) return pages_[number];
     buffer.resize(kPageSize);
     const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(buffer.data()), kPageSize * sizeof(Shift));
-    if (read_at(file_.get(), number * bytes.size(), bytes, temporary_name()) < bytes.size()) {
+    if (read_at(file_.get(), (number - pages_.size()) * bytes.size(), bytes, temporary_name()) < bytes.size()) {
         throw SystemError(EIO, std::generic_category(), temporary_name());  // all of it was written
     }
     return buffer;

@@ -18,8 +18,8 @@ struct Shift {
     std::uint64_t records = 0;
 };
 
-// A list that grows at its end. Pages of it go to an unlinked temporary file, and only their first entries stay in
-// memory: 8 bytes for each 1,024. Any thread may read it once finish() has been called.
+// A list that grows at its end. Pages of it that would take more than 1 MiB of memory go to an unlinked temporary file,
+// and only their first entries stay in memory: 8 bytes for each 1,024. Any thread may read it once it is complete.
 class Shifts {
 public:
     Shifts() { add({}); }
@@ -40,14 +40,16 @@ public:
 
 private:
     static constexpr std::size_t kPageSize = 1024;
+    static constexpr std::size_t kMostKept = (std::size_t{1} << 20) / (kPageSize * sizeof(Shift));  // pages
 
     void add(const Shift& shift);
     const std::vector<Shift>& page(std::size_t number, std::vector<Shift>& buffer) const;
     void for_each_shift(std::uint64_t offset, FunctionRef<bool(const Shift& shift, std::uint64_t end)> take) const;
 
-    std::vector<std::uint64_t> begins_;  // of the pages
-    std::vector<Shift> page_;            // the last one
-    Fd file_;                            // the others
+    std::vector<std::uint64_t> begins_;      // of the pages
+    std::vector<Shift> page_;                // the last one
+    std::vector<std::vector<Shift>> pages_;  // those before, as many as are kept
+    Fd file_;                                // the others
 };
 
 }  // namespace cleave

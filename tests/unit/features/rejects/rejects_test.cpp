@@ -414,7 +414,7 @@ TEST(RejectsTest, TheFileShowsAnyBytes) {
     }
 }
 
-// Enough of them for several pages.
+// Enough of them for several pages in memory and in the file.
 TEST(RejectsTest, ShiftsFindEveryByte) {
     Random random(5);
     Shifts shifts;
@@ -422,7 +422,7 @@ TEST(RejectsTest, ShiftsFindEveryByte) {
     std::vector<std::uint64_t> before;  // how many records were left out before it
     std::uint64_t at = 0;
     std::uint64_t records = 0;
-    for (int i = 0; i < 5000; ++i) {
+    for (int i = 0; i < 60'000; ++i) {
         for (std::size_t n = random.below(4); n > 0; --n) {
             kept.push_back(at++);
             before.push_back(records);
