@@ -29,6 +29,7 @@
 #include "cleave/pieces_by_value.h"
 #include "cleave/plan.h"
 #include "cleave/plan_file.h"
+#include "cleave/rejects.h"
 #include "cleave/sample.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"

@@ -14,7 +14,7 @@ def test_the_program_of_a_user_runs(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, program, path], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert f"<cleave.File {str(path)!r}: delimiter b',', with a header> 300" in run.stdout
-    assert len(list((tmp_path / "out").iterdir())) == 2 + 1 + 2 + 3
+    assert len(list((tmp_path / "out").iterdir())) == 2 + 2 + 2 + 3
 
 
 def test_what_the_program_uses() -> None:

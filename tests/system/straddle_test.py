@@ -532,7 +532,7 @@ def long_header(bench):
 
 # The constants of SIZE bytes or more, by the test whose input is larger; "" if nothing has parts of that size.
 LARGER = {
-    "./dev prove beyond_4g": {"clone.cpp kCloneSize", "clone.cpp kCopySize", "records_by_value.cpp kLargestWindow",
+    "./dev prove beyond_4g": {"clone.cpp kCloneSize", "clone.cpp kReportedSize", "records_by_value.cpp kLargestWindow",
                               "split.cpp kWorthCloning", "fields.h kMaxRecordLimit"},
     "classes_test": {"class_counts.h kMostInMemory"}, "decoder_test": {"xz_decoder.cpp kMaxMemory"},
     "large": {"records_by_value.cpp kSmallestWindow"}, "read_ahead_test": {"page_cache_linux.cpp kWorthLooking"},
