@@ -9,14 +9,20 @@
 namespace cleave {
 
 // Why a record is rejected. Bits of RejectOptions::kinds.
-enum RejectKind : std::uint8_t {
-    kRejectFields = 1,    // it has more or fewer fields than the header; an empty record passes
-    kRejectQuotes = 2,    // see FieldReader::QuoteFault; or a section that is open after `max_record` bytes
-    kRejectSize = 4,      // it is larger than `max_record`
-    kRejectEncoding = 8,  // it is not UTF-8
-    kRejectNul = 16,      // it contains a NUL byte
-    kRejectJson = 32,     // it is not JSON; only for JSON Lines, and an empty line passes
+enum class RejectKind : std::uint8_t {
+    kFields = 1,    // it has more or fewer fields than the header; an empty record passes
+    kQuotes = 2,    // see FieldReader::QuoteFault; or a section that is open after `max_record` bytes
+    kSize = 4,      // it is larger than `max_record`
+    kEncoding = 8,  // it is not UTF-8
+    kNul = 16,      // it contains a NUL byte
+    kJson = 32,     // it is not JSON; only for JSON Lines, and an empty line passes
 };
+
+// The bits of these kinds.
+template <class... Kinds>
+constexpr std::uint8_t bits_of(Kinds... kinds) {
+    return static_cast<std::uint8_t>((static_cast<unsigned>(kinds) | ...));
+}
 
 struct RejectOptions {
     std::string path;                        // of the file; "/dev/stdout" and the like are streams

@@ -39,9 +39,9 @@ inline constexpr Choice<KeyCommand> kKeyCommands[] = {{"new", KeyCommand::kNew},
                                                       {"rotate", KeyCommand::kRotate},
                                                       {"list", KeyCommand::kList},
                                                       {"check", KeyCommand::kCheck}};
-inline constexpr Choice<RejectKind> kRejectKinds[] = {{"fields", kRejectFields}, {"quotes", kRejectQuotes},
-                                                      {"size", kRejectSize},     {"encoding", kRejectEncoding},
-                                                      {"nul", kRejectNul},       {"json", kRejectJson}};
+inline constexpr Choice<RejectKind> kRejectKinds[] = {
+    {"fields", RejectKind::kFields},     {"quotes", RejectKind::kQuotes}, {"size", RejectKind::kSize},
+    {"encoding", RejectKind::kEncoding}, {"nul", RejectKind::kNul},       {"json", RejectKind::kJson}};
 inline constexpr Choice<bool> kSpools[] = {{"plain", true}};
 inline constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 

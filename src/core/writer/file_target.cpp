@@ -91,12 +91,13 @@ public:
         return result;
     }
 
-private:
+protected:
     void put(std::span<const std::uint8_t> bytes) override {
         if (watcher_) watcher_->add(bytes);
         write_all(file_.descriptor(), bytes, file_.path(), cancellation_);
     }
 
+private:
     PieceStore& store_;
     bool is_present_;
     Cloner* cloner_;
@@ -128,7 +129,7 @@ public:
         return result;
     }
 
-private:
+protected:
     void put(std::span<const std::uint8_t> bytes) override {
         for (std::size_t done = 0; is_same_ && done < bytes.size();) {
             const auto part = bytes.subspan(done, std::min(kComparedAtOnce, bytes.size() - done));
@@ -139,6 +140,7 @@ private:
         }
     }
 
+private:
     const PieceStore& store_;
     std::string path_;
     Fd file_;

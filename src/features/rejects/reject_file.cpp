@@ -119,7 +119,7 @@ void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
 
 void RejectFile::add_large(Place place, const std::string& reason, const SpillBuffer& text) {
     begin(place, text.size(), reason);
-    text_ += ",\"base64\":\"";
+    text_ += R"(,"base64":")";
     Base64Writer writer(text_);
     text.for_each_part([&](std::span<const std::uint8_t> bytes) {
         writer.add(bytes);

@@ -47,8 +47,8 @@ bool is_json(std::span<const std::uint8_t> text) {
 
 Sieve::Sieve(const SieveRules& rules, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
     : rules_(rules),
-      reads_strictly_(has(kRejectQuotes) || rules.refuses_quotes),
-      reads_bytes_(has(kRejectEncoding) || has(kRejectNul) || has(kRejectJson)),
+      reads_strictly_(has(RejectKind::kQuotes) || rules.refuses_quotes),
+      reads_bytes_(has(RejectKind::kEncoding) || has(RejectKind::kNul) || has(RejectKind::kJson)),
       line_machine_(without_quotes(rules.dialect)),
       reader_(rules.dialect, kernel, Reading::kByDialect, 0, std::move(memory)) {}
 
@@ -69,23 +69,29 @@ void Sieve::reject(std::size_t begin, std::size_t size, RejectKind kind, const c
 // Counts record r of the block, or rejects it.
 void Sieve::judge(const RecordBlock& block, std::size_t r) {
     const std::size_t count = block.rows[r + 1].first - block.rows[r].first;
-    const bool has_fields = rules_.fields == 0 || !has(kRejectFields) || count == rules_.fields;
+    const bool has_fields = rules_.fields == 0 || !has(RejectKind::kFields) || count == rules_.fields;
     const std::uint32_t begin = block.rows[r].begin;
     const auto record = block.record(r);
     const auto end = [&] {
         return content_end(block.bytes, begin, block.ends[block.rows[r + 1].first - 1], rules_.dialect);
     };
     const std::size_t at = static_cast<std::size_t>(block.place.offset) + begin;
+    std::optional<RejectKind> kind;
     if ((has_fields && !reads_bytes_) || end() == begin) {
         ++records_;
-    } else if (!has_fields) {
-        reject(at, record.size(), kRejectFields, nullptr, count);
-    } else if (has(kRejectEncoding) && !is_utf8(record)) {
-        reject(at, record.size(), kRejectEncoding);
-    } else if (has(kRejectNul) && std::memchr(record.data(), 0, record.size()) != nullptr) {
-        reject(at, record.size(), kRejectNul);
-    } else if (has(kRejectJson) && !is_json(block.bytes.subspan(begin, end() - begin))) {
-        reject(at, record.size(), kRejectJson);
+        return;
+    }
+    if (!has_fields) {
+        kind = RejectKind::kFields;
+    } else if (has(RejectKind::kEncoding) && !is_utf8(record)) {
+        kind = RejectKind::kEncoding;
+    } else if (has(RejectKind::kNul) && std::memchr(record.data(), 0, record.size()) != nullptr) {
+        kind = RejectKind::kNul;
+    } else if (has(RejectKind::kJson) && !is_json(block.bytes.subspan(begin, end() - begin))) {
+        kind = RejectKind::kJson;
+    }
+    if (kind) {
+        reject(at, record.size(), *kind, nullptr, count);
     } else {
         ++records_;
     }
@@ -114,10 +120,10 @@ std::size_t Sieve::end_of_line(std::span<const std::uint8_t> bytes, bool at_end)
 
 // Rejects the line at `from`, because of the fault in it. Returns its size, or 0 if it does not end in the bytes.
 std::size_t Sieve::reject_line(std::span<const std::uint8_t> bytes, std::size_t from, bool at_end) {
-    if (!has(kRejectQuotes)) throw InputError(fault_->what, Place{fault_offset_, records_});
+    if (!has(RejectKind::kQuotes)) throw InputError(fault_->what, Place{fault_offset_, records_});
     const char* const what = fault_->what;
     const std::size_t size = end_of_line(bytes.subspan(from), at_end);
-    if (size > 0) reject(from, size, kRejectQuotes, what);
+    if (size > 0) reject(from, size, RejectKind::kQuotes, what);
     return size;
 }
 
@@ -135,7 +141,7 @@ std::optional<std::size_t> Sieve::settle_large(std::span<const std::uint8_t> byt
     const bool is_open =
         block.bytes.empty() || block.ends.back() == limit || (is_in_pair && block.ends.back() + 1 == limit);
     if (fault_ || block.record_count() > 1 || !is_open) return std::nullopt;
-    if (!has(kRejectSize)) throw_too_long(rules_.max_record, {offset_ + from, records_});
+    if (!has(RejectKind::kSize)) throw_too_long(rules_.max_record, {offset_ + from, records_});
     is_too_large_ = true;
     return 0;
 }
@@ -177,14 +183,14 @@ std::size_t Sieve::settle(std::span<const std::uint8_t> bytes, std::uint64_t off
 
 std::string reason_of(const Reject& reject, const SieveRules& rules) {
     switch (reject.kind) {
-        case kRejectFields:
+        case RejectKind::kFields:
             return std::to_string(reject.fields) + (reject.fields == 1 ? " field" : " fields") + ", not " +
                    std::to_string(rules.fields);
-        case kRejectQuotes: return reject.what;
-        case kRejectSize: return "more than " + std::to_string(rules.max_record) + " bytes";
-        case kRejectEncoding: return "not UTF-8";
-        case kRejectNul: return "a NUL byte";
-        case kRejectJson: break;
+        case RejectKind::kQuotes: return reject.what;
+        case RejectKind::kSize: return "more than " + std::to_string(rules.max_record) + " bytes";
+        case RejectKind::kEncoding: return "not UTF-8";
+        case RejectKind::kNul: return "a NUL byte";
+        case RejectKind::kJson: break;
     }
     return "not JSON";
 }
@@ -193,12 +199,12 @@ std::string reason_of(const Reject& reject, const SieveRules& rules) {
 // rejected, and passes through in parts.
 
 SieveInOrder::SieveInOrder(const SieveRules& rules, const Kernel& kernel, std::shared_ptr<MemoryManager> memory,
-                           Place begin, Read read, RejectSink& sink, std::size_t capacity)
+                           Place begin, Read read, RejectSink sink, std::size_t capacity)
     : rules_(rules),
       sieve_(rules, kernel, std::move(memory)),
       machine_(rules.dialect),
       read_(std::move(read)),
-      sink_(sink),
+      sink_(std::move(sink)),
       at_(begin),
       usual_capacity_(capacity),
       capacity_(capacity) {}
@@ -252,7 +258,7 @@ void SieveInOrder::settle() {
     };
     for (const Reject& reject : sieve_.rejects()) {
         const auto begin = static_cast<std::size_t>(reject.offset - at_.offset);
-        sink_.reject(reject, at_.record + reject.before, rest_.subspan(begin, reject.size), nullptr);
+        sink_(reject, at_.record + reject.before, rest_.subspan(begin, reject.size), nullptr);
         accept(begin);
         from = begin + static_cast<std::size_t>(reject.size);
     }
@@ -280,8 +286,8 @@ void SieveInOrder::pass_large() {
         all += size;
         rest_ = rest_.subspan(size);
     } while (!is_whole && fill() > 0);
-    const Reject reject{at_.offset, all, 0, kRejectSize, nullptr, 0};
-    sink_.reject(reject, at_.record, {}, &text);
+    const Reject reject{at_.offset, all, 0, RejectKind::kSize, nullptr, 0};
+    sink_(reject, at_.record, {}, &text);
     at_ = {at_.offset + all, at_.record + 1};
     has_large_ = false;
 }

@@ -51,8 +51,8 @@ public:
     // input; with `at_end`, the input ends with it. Returns where the first record begins that is not settled: at
     // `most` or later, or before it if that record does not end in `bytes`. Adds to rejects() and records().
     //
-    // Throws InputError for bad quotes under refuses_quotes, and for a record that is too large unless kRejectSize is
-    // one of the kinds; its place counts records as Reject::before does.
+    // Throws InputError for bad quotes under refuses_quotes, and for a record that is too large unless
+    // RejectKind::kSize is one of the kinds; its place counts records as Reject::before does.
     std::size_t settle(std::span<const std::uint8_t> bytes, std::uint64_t offset, bool at_end, std::size_t most);
 
     // Whether the record at which settle() ended is too large: after max_record bytes it goes on, outside quotes.
@@ -80,7 +80,7 @@ private:
     std::size_t end_of_line(std::span<const std::uint8_t> bytes, bool at_end);
     std::size_t reject_line(std::span<const std::uint8_t> bytes, std::size_t from, bool at_end);
     std::optional<std::size_t> settle_large(std::span<const std::uint8_t> bytes, std::size_t from, bool at_end);
-    bool has(RejectKind kind) const { return (rules_.kinds & kind) != 0; }
+    bool has(RejectKind kind) const { return (rules_.kinds & bits_of(kind)) != 0; }
 
     const SieveRules& rules_;
     const bool reads_strictly_;
@@ -101,15 +101,8 @@ private:
 std::string reason_of(const Reject& reject, const SieveRules& rules);
 
 // Takes the rejects, in order. `text` are the bytes, or `large` has them, unless they are not kept.
-class RejectSink {
-public:
-    RejectSink() = default;
-    RejectSink(const RejectSink&) = delete;
-    RejectSink& operator=(const RejectSink&) = delete;
-    virtual ~RejectSink() = default;
-    virtual void reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
-                        const SpillBuffer* large) = 0;
-};
+using RejectSink = std::function<void(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
+                                      const SpillBuffer* large)>;
 
 // Sifts bytes that are read in order: those of a stream, and those of a blob where a guess was wrong. For one thread at
 // a time.
@@ -118,10 +111,10 @@ public:
     // Fills at least a byte; 0 at the end.
     using Read = std::function<std::size_t(std::span<std::uint8_t>)>;
 
-    // `read` gives the bytes from `begin` on, where a record begins. Reads about `capacity` bytes at once. The rules,
-    // the kernel and the sink must outlive the object.
+    // `read` gives the bytes from `begin` on, where a record begins. Reads about `capacity` bytes at once. The rules
+    // and the kernel must outlive the object.
     SieveInOrder(const SieveRules& rules, const Kernel& kernel, std::shared_ptr<MemoryManager> memory, Place begin,
-                 Read read, RejectSink& sink, std::size_t capacity = kBlockSize);
+                 Read read, RejectSink sink, std::size_t capacity = kBlockSize);
 
     // Reads on. Returns false at the end. Throws what Sieve::settle(), `read` and the sink throw.
     bool next();
@@ -140,7 +133,7 @@ private:
     Sieve sieve_;
     const StateMachine machine_;
     const Read read_;
-    RejectSink& sink_;
+    const RejectSink sink_;
     Place at_;
     UnfilledBuffer memory_;
     const std::size_t usual_capacity_;

@@ -28,7 +28,7 @@ constexpr std::uint64_t kMillion = 1'000'000;
 void take_limit(const Given& given, RejectOptions& options) {
     const std::string* const text = given.text("max-rejects");
     if (text == nullptr) return;
-    const std::string option = given.spelling("max-rejects");
+    const std::string& option = given.spelling("max-rejects");
     options.at_least = 0;
     options.per_million = 0;
     if (*text == "all") {
@@ -53,7 +53,7 @@ void take_kinds(const Given& given, RejectOptions& options) {
     std::uint8_t kinds = 0;
     for (std::size_t from = 0; from <= text->size();) {
         const std::size_t end = std::min(text->find(',', from), text->size());
-        kinds |= parse_choice(given.spelling("reject"), text->substr(from, end - from), kRejectKinds);
+        kinds |= bits_of(parse_choice(given.spelling("reject"), text->substr(from, end - from), kRejectKinds));
         from = end + 1;
     }
     options.kinds = kinds;

@@ -68,13 +68,15 @@ private:
 };
 
 std::uint8_t kinds_of(const RejectOptions& options, const Dialect& dialect) {
-    const std::uint8_t by_default =
-        is_json_lines(dialect) ? kRejectJson | kRejectSize : kRejectFields | kRejectQuotes | kRejectSize;
+    const std::uint8_t by_default = is_json_lines(dialect)
+                                        ? bits_of(RejectKind::kJson, RejectKind::kSize)
+                                        : bits_of(RejectKind::kFields, RejectKind::kQuotes, RejectKind::kSize);
     const std::uint8_t kinds = options.kinds.value_or(by_default);
-    return options.has_texts ? kinds : static_cast<std::uint8_t>(kinds & (0xFFU - kRejectQuotes));
+    const std::uint8_t all_but_quotes = UINT8_MAX - bits_of(RejectKind::kQuotes);
+    return options.has_texts ? kinds : static_cast<std::uint8_t>(kinds & all_but_quotes);
 }
 
-class Rejects final : public Sifting, public RejectSink, public std::enable_shared_from_this<Rejects> {
+class Rejects final : public Sifting {
 public:
     Rejects(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
             const Execution& execution)
@@ -90,7 +92,7 @@ public:
     }
 
     void sift_blob(const Execution& execution);
-    void sift_stream();
+    static void sift_stream(const std::shared_ptr<Rejects>& self);
 
     RejectCounts publish() override {
         file_.publish();
@@ -111,7 +113,12 @@ private:
     std::span<const std::uint8_t> read_stream(std::size_t most);
     std::span<const std::uint8_t> next();
     void reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
-                const SpillBuffer* large) override;
+                const SpillBuffer* large);
+
+    RejectSink sink() {
+        return [this](const Reject& one, std::uint64_t record, std::span<const std::uint8_t> text,
+                      const SpillBuffer* large) { reject(one, record, text, large); };
+    }
 
     Input& input_;
     const RejectOptions options_;
@@ -133,7 +140,7 @@ private:
 // Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
 void Rejects::heed_head() {
     if (head_.sample.empty() || (!head_.has_header && rules_.fields > 0) || is_json_lines(rules_.dialect)) return;
-    const bool is_strict = (rules_.kinds & kRejectQuotes) != 0 || rules_.refuses_quotes;
+    const bool is_strict = (rules_.kinds & bits_of(RejectKind::kQuotes)) != 0 || rules_.refuses_quotes;
     FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
     std::optional<FieldReader::QuoteFault> fault;
     const RecordBlock block = reader.read_to_fault(head_.sample, true, fault);
@@ -268,7 +275,7 @@ void Rejects::sift_blob(const Execution& execution) {
                 offset += size;
                 return size;
             };
-            SieveInOrder sieve(rules_, kernel_, memory_, at, read, *this);
+            SieveInOrder sieve(rules_, kernel_, memory_, at, read, sink());
             while (sieve.next() && (is_all || sieve.at() == at)) {
                 if (const Cancellation* const c = input_.cancellation()) c->throw_if_requested();
             }
@@ -309,31 +316,33 @@ std::span<const std::uint8_t> Rejects::next() {
     return {};
 }
 
-void Rejects::sift_stream() {
-    head_left_ = head_.size;
-    const auto read = [this](std::span<std::uint8_t> into) {
-        const auto bytes = read_stream(into.size());
+void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
+    self->head_left_ = self->head_.size;
+    const auto read = [rejects = self.get()](std::span<std::uint8_t> into) {
+        const auto bytes = rejects->read_stream(into.size());
         std::ranges::copy(bytes, into.begin());
         return bytes.size();
     };
-    in_order_.emplace(rules_, kernel_, memory_, Place{head_.size, head_.records}, read, *this);
-    InputParts::stream(input_)->set_filter([self = shared_from_this()] { return self->next(); });
+    self->in_order_.emplace(self->rules_, self->kernel_, self->memory_, Place{self->head_.size, self->head_.records},
+                            read, self->sink());
+    InputParts::stream(self->input_)->set_filter([self] { return self->next(); });
 }
 
-const RejectOptions& checked(const RejectOptions& options) {
+void check(const RejectOptions& options) {
     if (options.max_record < 1 || options.max_record > kMaxRecordLimit)
         throw ArgumentError("rejects: max_record must be 1 to " + std::to_string(kMaxRecordLimit));
-    if (options.kinds && *options.kinds >= 2 * kRejectJson) throw ArgumentError("rejects: an unknown kind");
-    return options;
+    if (options.kinds && *options.kinds >= 2 * bits_of(RejectKind::kJson))
+        throw ArgumentError("rejects: an unknown kind");
 }
 
 }  // namespace
 
 std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
                               const Execution& execution) {
-    const auto rejects = std::make_shared<Rejects>(input, dialect, mode, checked(options), execution);
+    check(options);
+    const auto rejects = std::make_shared<Rejects>(input, dialect, mode, options, execution);
     if (input.is_stream()) {
-        rejects->sift_stream();
+        Rejects::sift_stream(rejects);
     } else {
         rejects->sift_blob(execution);
     }

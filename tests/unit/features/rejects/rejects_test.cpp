@@ -43,12 +43,13 @@ struct Outcome {
     bool operator==(const Outcome&) const = default;
 };
 
-void PrintTo(const Outcome& outcome, std::ostream* out) {
-    *out << shown(outcome.accepted);
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+    out << shown(outcome.accepted);
     for (const auto& part : outcome.rejects) {
-        *out << " | " << part.offset << " #" << part.record << " kind " << int{part.kind} << ' ' << shown(part.text);
+        out << " | " << part.offset << " #" << part.record << " kind " << static_cast<int>(part.kind) << ' '
+            << shown(part.text);
     }
-    *out << " | " << outcome.records << " records";
+    return out << " | " << outcome.records << " records";
 }
 
 // The reference.
@@ -71,8 +72,8 @@ public:
         for (;;) {
             if (begins_field && at < text_.size() && is(at, d_.quote)) {
                 const std::size_t opened = at;
-                for (++at; at < text_.size() && !(is(at, d_.quote) && !is(at + 1, d_.quote));) {
-                    at += is(at, d_.escape) || is(at, d_.quote) ? 2 : 1;
+                for (++at; at < text_.size() && (!is(at, d_.quote) || is(at + 1, d_.quote));) {
+                    at += is(at, d_.escape) || is(at, d_.quote) ? std::size_t{2} : std::size_t{1};
                 }
                 record.is_open_at_limit |= opened < begin + limit_ && is_inside(opened, begin + limit_);
                 if (at >= text_.size()) {
@@ -180,12 +181,12 @@ Outcome expected(std::string_view text, const SieveRules& rules) {
         const bool is_open = record.fault == text.size() && text.size() - at <= limit;
         if (is_whole) {
             const bool has_fields = record.fields == rules.fields || is_empty(text.substr(at, end - at), rules.dialect);
-            if (!has_fields) kind = kRejectFields;
+            if (!has_fields) kind = RejectKind::kFields;
         } else if (has_fault || is_open || record.is_open_at_limit) {
-            kind = kRejectQuotes;
+            kind = RejectKind::kQuotes;
             end = reader.line(at);
         } else {
-            kind = kRejectSize;
+            kind = RejectKind::kSize;
             end = reader.lenient(at);
         }
         const std::string_view part = text.substr(at, end - at);
@@ -199,26 +200,20 @@ Outcome expected(std::string_view text, const SieveRules& rules) {
     return outcome;
 }
 
-class Collector final : public RejectSink {
-public:
-    explicit Collector(Outcome& outcome) : outcome_(outcome) {}
-    void reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
-                const SpillBuffer* large) override {
+RejectSink collecting(Outcome& outcome) {
+    return [&outcome](const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
+                      const SpillBuffer* large) {
         std::string bytes(text.begin(), text.end());
         if (large != nullptr) large->for_each_part([&](auto part) { bytes.append(part.begin(), part.end()); });
         EXPECT_EQ(bytes.size(), reject.size);
-        outcome_.rejects.push_back({reject.offset, record, reject.kind, bytes});
-    }
-
-private:
-    Outcome& outcome_;
-};
+        outcome.rejects.push_back({reject.offset, record, reject.kind, bytes});
+    };
+}
 
 // In order, `most` bytes at a time.
 Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most, std::uint64_t* bytes_read = nullptr,
                std::size_t capacity = 16) {
     Outcome outcome;
-    Collector sink(outcome);
     std::size_t at = 0;
     const auto read = [&](std::span<std::uint8_t> into) {
         const std::size_t size = std::min({into.size(), most, text.size() - at});
@@ -226,7 +221,8 @@ Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most,
         at += size;
         return size;
     };
-    SieveInOrder sieve(rules, default_kernel(), MemoryManager::or_default(nullptr), {}, read, sink, capacity);
+    SieveInOrder sieve(rules, default_kernel(), MemoryManager::or_default(nullptr), {}, read, collecting(outcome),
+                       capacity);
     while (sieve.next()) outcome.accepted.append(sieve.accepted().begin(), sieve.accepted().end());
     EXPECT_EQ(sieve.at().offset, text.size());
     outcome.records = sieve.at().record;
@@ -234,7 +230,7 @@ Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most,
     return outcome;
 }
 
-constexpr std::uint8_t kAllKinds = kRejectFields | kRejectQuotes | kRejectSize;
+constexpr std::uint8_t kAllKinds = bits_of(RejectKind::kFields, RejectKind::kQuotes, RejectKind::kSize);
 
 TEST(RejectsTest, EveryShortTextIsReadStrictly) {
     const std::size_t longest = is_thorough() ? 8 : kSanitized ? 4 : 5;
@@ -242,7 +238,7 @@ TEST(RejectsTest, EveryShortTextIsReadStrictly) {
         std::string alphabet{static_cast<char>(dialect.delimiter), '\n', '\r', 'a'};
         if (dialect.quote) alphabet += static_cast<char>(*dialect.quote);
         if (dialect.escape) alphabet += static_cast<char>(*dialect.escape);
-        for (const std::size_t limit : {64, 3}) {
+        for (const std::size_t limit : {std::size_t{64}, std::size_t{3}}) {
             const SieveRules rules{dialect, kAllKinds, false, 2, limit};
             for (std::size_t size = 0; size <= longest; ++size) {
                 std::vector<std::size_t> digits(size);
@@ -273,9 +269,9 @@ Outcome outcome_of(const std::string& accepted, const std::string& path, std::ui
         const ListedReject reject = reject_of_line(line);
         const Json json = *parse_json(line);
         const std::string& reason = *json.find("reason")->string();
-        const RejectKind kind = reason.find(" bytes") != std::string::npos   ? kRejectSize
-                                : reason.find(", not ") != std::string::npos ? kRejectFields
-                                                                             : kRejectQuotes;
+        const RejectKind kind = reason.find(" bytes") != std::string::npos   ? RejectKind::kSize
+                                : reason.find(", not ") != std::string::npos ? RejectKind::kFields
+                                                                             : RejectKind::kQuotes;
         outcome.rejects.push_back({reject.byte, *json.find("record")->natural() - 1, kind, reject.text});
     }
     return outcome;
