@@ -13,13 +13,14 @@ namespace {
 
 // Shared, so that threads of a child count.
 std::atomic<unsigned>& started() {
-    static std::atomic<unsigned>* const count =
+    static auto* const kCount =
         new (::mmap(nullptr, sizeof(std::atomic<unsigned>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
             std::atomic<unsigned>(0);
-    return *count;
+    return *kCount;
 }
 
 class Watch : public testing::EmptyTestEventListener {
+public:
     void OnTestStart(const testing::TestInfo&) override { before_ = started(); }
 
     void OnTestEnd(const testing::TestInfo& test) override {
@@ -33,10 +34,11 @@ class Watch : public testing::EmptyTestEventListener {
         }
     }
 
+private:
     unsigned before_ = 0;
 };
 
-const bool is_watched = [] {
+const bool kIsWatched = [] {
     started();
     testing::UnitTest::GetInstance()->listeners().Append(new Watch);
     return true;
@@ -45,9 +47,10 @@ const bool is_watched = [] {
 }  // namespace
 
 // Takes the place of the C library's, also for the C++ library.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                                              void* (*run)(void*), void* argument) noexcept {
-    static const auto real = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+    static const auto kReal = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
     ++started();
-    return real(thread, attributes, run, argument);
+    return kReal(thread, attributes, run, argument);
 }
