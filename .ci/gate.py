@@ -49,7 +49,7 @@ AT_ONCE = 2
 STEPS = {
     "build-release": Step("", "compiler", 40, "./dev build-tests release"),
     "release": Step("build-release", "", 60, "./dev test release"),
-    # The objects are those of the release; the stand-ins for features, and what the command lists, are not.
+    # Its objects are the same as in the release build, except for the stand-ins and what the command lists.
     "core": Step("build-release", "compiler", 40, """
         ./dev build core
         python3 -B tests/cases/run.py --cleave build/core/cleave --features=

@@ -1,5 +1,5 @@
 // Records that a strict reader refuses can be set aside: they are left out of the input, and listed in a file, so that
-// they can be mended. doc/guide/repair.md shows how; cleave-rejects in cleave-formats(5) describes the file.
+// they can be mended. doc/guide/repair.md shows how; cleave-formats(5) describes the file.
 #pragma once
 
 #include <cstdint>

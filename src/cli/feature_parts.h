@@ -89,17 +89,17 @@ public:
     RejectedRecords& operator=(const RejectedRecords&) = delete;
     virtual ~RejectedRecords() = default;
     virtual bool has_one() const = 0;
-    // Of the one at hand: where it was in the input, and what it was.
+    // Where the current record was in the input, and its bytes.
     virtual std::uint64_t byte() const = 0;
     virtual const std::string& text() const = 0;
-    // Throws SystemError, and InputError for a line that is none, or has no text.
+    // Throws SystemError, and InputError for a line that lists no reject, or shows no text.
     virtual void advance() = 0;
     // Of what was read.
     virtual std::uint32_t crc32c() const = 0;
 };
 std::unique_ptr<RejectedRecords> open_rejected(const Context& context);
 
-// Prints the records in a file of rejects, under their header. Throws InputError if it is none.
+// Prints the records in a file of rejects, under their header. Throws InputError for any other file.
 void print_rejected(Context& context);
 
 // stores: objects that the user names.

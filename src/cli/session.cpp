@@ -147,7 +147,7 @@ void sift_if_wanted(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     if (!arguments.rejects) return;
     const HeaderMode mode = arguments.policy.header;
-    context.header_records = read_head(opened.input, opened.dialect, mode, kMaxRecordLimit).records;
+    context.header_records = read_head(opened.input, opened.dialect, mode, arguments.rejects->max_record).records;
     opened.sifting = sift(opened.input, opened.dialect, mode, *arguments.rejects, arguments.execution);
     context.meter.reset();
 }

@@ -22,8 +22,7 @@ public:
     // Removes the file, unless commit() was called.
     virtual ~Sifting() = default;
 
-    // Once the input has been read to its end: gives the file its name. Throws InputError if too many records were
-    // rejected, or all of them, and what LoneFile::publish() throws.
+    // Once the input has been read: gives the file its name. Throws what LoneFile::publish() throws.
     virtual RejectCounts publish() = 0;
     // Once the run has succeeded.
     virtual void commit() noexcept = 0;
@@ -41,9 +40,9 @@ public:
 };
 
 // Leaves out of the input, which must not have been read, the records that `options` reject. A blob is read in full,
-// and becomes a blob of what is left; a stream is sifted as it is read. `mode` says whether there is a header. `path`
-// of the options may be empty: nothing is written then. Throws InputError for a fault in the header, or if too many
-// records of a blob are rejected; SystemError, OutputError, InputChangedError, Cancelled.
+// and becomes a blob of what is left; a stream is sifted as it is read, and its reader gets the errors. `mode` says whether there is a header. `path`
+// of the options may be empty: nothing is written then. Throws InputError for a fault in the header, and if too many
+// records are rejected, or all; SystemError, OutputError, InputChangedError, Cancelled.
 std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
                               const Execution& execution);
 

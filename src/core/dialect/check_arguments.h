@@ -9,7 +9,7 @@ namespace cleave {
 const Dialect& checked(const Dialect& dialect);
 const Dialect& checked(Dialect&& dialect) = delete;  // the reference would outlive it
 
-// A dialect without a fault: it was checked, and who takes it need not check it again.
+// A dialect that was checked and has no fault, so functions that take one need not check it again.
 class ValidDialect final : public Dialect {
 public:
     ValidDialect() = default;

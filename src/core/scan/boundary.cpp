@@ -72,8 +72,8 @@ void follow(cleave_scan_state& state, const Row& row, std::uint64_t size) {
     if (row.open_quote != CLEAVE_SCAN_BEFORE) state.open_quote = row.open_quote;
 }
 
-// Adds the record starts that are marked to the first `found` of `out`. Returns the first one that there is no room
-// for, in bytes from `offset`; if there is none, `size`.
+// Appends the marked record starts to the first `found` entries of `out`. Returns where the first start is that does
+// not fit, in bytes from `offset`, or `size` if all of them fit.
 std::size_t store(const Starts& starts, std::size_t size, std::uint64_t offset, std::span<std::uint64_t> out,
                   std::size_t& found) {
     for (std::size_t at = 0; at < size; at += kStepSize) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_bytes.h"
 #include "base/utf8.h"
 #include "cleave/error.h"
 #include "features/arrow/column_pool.h"
@@ -105,19 +106,8 @@ struct BatchData {
 
 void release_batch(ArrowArray* array) { take<BatchData>(array); }
 
-bool is_utf8(std::string_view text) {
-    const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
-    const std::uint8_t* const end = at + text.size();
-    while (at != end) {
-        const std::uint64_t size = utf8_size(at, end);
-        if (size == 0) return false;
-        at += size;
-    }
-    return true;
-}
-
 void check_name(const std::string& name) {
-    if (name.find('\0') != std::string::npos || !is_utf8(name)) {
+    if (name.find('\0') != std::string::npos || !is_utf8(bytes_of(name))) {
         throw ArgumentError("arrow: the name of a column is not UTF-8 or contains NUL");
     }
 }
@@ -131,7 +121,7 @@ bool is_ascii(std::span<const std::uint8_t> bytes) {
 void check_text(const StringColumn& column, const RecordBlock& block, const ArrowColumn& wanted) {
     if (is_ascii(column.bytes())) return;
     for (std::size_t r = 0; r < column.count(); ++r) {
-        if (is_utf8(column.value(r).value_or(""))) continue;
+        if (is_utf8(bytes_of(column.value(r).value_or("")))) continue;
         throw InputError("field " + std::to_string(wanted.number + 1) + " is not UTF-8",
                          Place{block.place.offset + block.rows[r].begin, block.place.record + r});
     }

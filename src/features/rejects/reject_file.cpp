@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/json.h"
@@ -16,6 +15,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostKept = std::size_t{64} << 10;
+constexpr const char* kOtherFile = "not a file of rejected records";
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // Base64 (RFC 4648, section 4) of bytes that come in parts.
@@ -153,19 +153,20 @@ void RejectFile::commit() noexcept {
 
 ListedReject reject_of_line(std::string_view line) {
     const std::optional<Json> json = parse_json(line);
-    ListedReject reject;
     const auto text_in = [&](const char* name, const char* encoded) -> std::optional<std::string> {
         const Json* const text = json->find(name);
         if (text != nullptr && text->string() != nullptr) return *text->string();
         const Json* const base64 = json->find(encoded);
         if (base64 == nullptr || base64->string() == nullptr) return std::nullopt;
-        return read_base64(*base64->string());
+        std::optional<std::string> bytes = read_base64(*base64->string());
+        if (!bytes) throw InputError(kOtherFile);
+        return bytes;
     };
-    if (!json || json->object() == nullptr) throw InputError("not a file of rejected records");
+    if (!json || json->object() == nullptr) throw InputError(kOtherFile);
     const Json* const byte = json->find("byte");
     const Json* const size = json->find("size");
     if (byte == nullptr || !byte->natural() || size == nullptr || !size->natural()) {
-        throw InputError("not a file of rejected records");
+        throw InputError(kOtherFile);
     }
     const auto text = text_in("text", "base64");
     if (!text) throw InputError("it does not show the records, because of the rules");

@@ -71,7 +71,7 @@ struct ListedReject {
     std::string text;
 };
 
-// Reads a line. Throws InputError if it is none, or does not have the text.
+// Reads a line. Throws InputError if it lists no reject, or shows no text.
 ListedReject reject_of_line(std::string_view line);
 
 }  // namespace cleave

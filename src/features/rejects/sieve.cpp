@@ -63,7 +63,7 @@ RecordBlock Sieve::read(std::span<const std::uint8_t> bytes, std::size_t from, b
 }
 
 void Sieve::reject(std::size_t begin, std::size_t size, RejectKind kind, const char* what, std::size_t fields) {
-    add({offset_ + begin, size, records_, kind, what, static_cast<std::uint32_t>(fields)});
+    rejects_.push_back({offset_ + begin, size, records_++, kind, what, static_cast<std::uint32_t>(fields)});
 }
 
 // Counts record r of the block, or rejects it.

@@ -61,10 +61,6 @@ public:
     std::vector<Reject>& rejects() { return rejects_; }
     // How many records and rejected lines were settled.
     std::uint64_t records() const { return records_; }
-    void add(const Reject& reject) {
-        rejects_.push_back(reject);
-        ++records_;
-    }
     void clear() {
         rejects_.clear();
         records_ = 0;
@@ -104,8 +100,7 @@ std::string reason_of(const Reject& reject, const SieveRules& rules);
 using RejectSink = std::function<void(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
                                       const SpillBuffer* large)>;
 
-// Sifts bytes that are read in order: those of a stream, and those of a blob where a guess was wrong. For one thread at
-// a time.
+// Sifts bytes in order: a stream, or a blob where a guess was wrong. For one thread at a time.
 class SieveInOrder {
 public:
     // Fills at least a byte; 0 at the end.

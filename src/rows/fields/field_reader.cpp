@@ -138,7 +138,7 @@ RecordBlock FieldReader::State::read_to_fault(std::span<const std::uint8_t> all,
     found = fault;
     if (!fault) {
         finish(at_end);
-    } else {  // the last row is that of the record with the fault
+    } else {  // the last row belongs to the record with the fault
         list.end_count = list.rows[list.row_count - 1].first;
     }
     return block();

@@ -16,7 +16,6 @@
 #include "cli/named.h"
 #include "cli/verbs.h"
 #include "core/reader/fd.h"
-#include "core/writer/stream_path.h"
 #include "features/rejects/reject_file.h"
 
 namespace cleave::cli {
@@ -42,7 +41,8 @@ void take_limit(const Given& given, RejectOptions& options) {
         constexpr std::size_t kMostDigits = 4;  // of a percent are a millionth
         if (part.size() > kMostDigits) throw UsageError(formatted("{}: at most four digits after the point", option));
         part.resize(kMostDigits, '0');
-        options.per_million = parse_count(option, whole, 0) * kMillion / 100 + parse_count(option, part, 0);
+        const std::uint64_t percent = parse_count(option, whole, 0);
+        options.per_million = std::min<std::uint64_t>(percent, 101) * kMillion / 100 + parse_count(option, part, 0);
         if (options.per_million > kMillion) throw UsageError(formatted("{}: '{}' is more than 100%", option, *text));
     }
 }
@@ -71,10 +71,10 @@ public:
     const std::string& header() const { return reject_->header; }
 
     void advance() override {
-        lines_.erase(0, next_);
-        std::size_t end = lines_.find('\n');
+        std::size_t end = lines_.find('\n', next_);
+        if (end == std::string::npos) lines_.erase(0, std::exchange(next_, 0));
         while (end == std::string::npos) {
-            std::size_t searched = lines_.size();
+            const std::size_t searched = lines_.size();
             lines_.resize(searched + kReadSize);
             const auto room = std::span(lines_).subspan(searched);
             const std::size_t size =
@@ -85,8 +85,10 @@ public:
             end = lines_.find('\n', searched);
         }
         reject_.reset();
-        if (!lines_.empty()) reject_ = reject_of_line(std::string_view(lines_).substr(0, end));
-        next_ = std::min(end, lines_.size() - 1) + 1;
+        if (next_ == lines_.size()) return;
+        end = std::min(end, lines_.size());
+        reject_ = reject_of_line(std::string_view(lines_).substr(next_, end - next_));
+        next_ = std::min(end + 1, lines_.size());
     }
 
 private:
@@ -122,6 +124,9 @@ void take_rejects(const Given& given, Arguments& arguments) {
     for (const char* other : {"snapshot", "plan", "resume"}) given.refuse_both("rejects", other);
     if (path->empty() || path->ends_with('/')) throw UsageError(formatted("--rejects: '{}' names no file", *path));
     if (*path == "-") throw UsageError("--rejects: standard output is for names and records");
+    if (Location::is_url(*path)) throw UsageError("--rejects names a file, not an object");
+    if (*path == arguments.output.manifest || *path == arguments.output.report)
+        throw UsageError(formatted("--rejects: '{}' is also the manifest or the report", *path));
     options.path = arguments.output.dry_run ? "" : *path;
     options.makes_folder = arguments.output.make_directories;
     options.replaces = arguments.output.replace;

@@ -143,12 +143,13 @@ void Rejects::heed_head() {
     const bool is_strict = (rules_.kinds & bits_of(RejectKind::kQuotes)) != 0 || rules_.refuses_quotes;
     FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
     std::optional<FieldReader::QuoteFault> fault;
-    const RecordBlock block = reader.read_to_fault(head_.sample, true, fault);
-    if (fault && is_strict) throw InputError(fault->what, head_.sample_place);
-    if (!fault) rules_.fields = block.ends.size();
+    const RecordBlock block =
+        is_strict ? reader.read_to_fault(head_.sample, true, fault) : reader.read(head_.sample, {}, true);
+    if (fault) throw InputError(fault->what, head_.sample_place);
+    rules_.fields = block.ends.size();
 }
 
-// How many of so many records may be rejected.
+// How many rejects are permitted among that many records.
 std::uint64_t Rejects::permitted(std::uint64_t records) const {
     const double share = static_cast<double>(records) / 1e6 * static_cast<double>(options_.per_million);
     return std::max(static_cast<std::uint64_t>(share), options_.at_least);
