@@ -40,9 +40,9 @@ public:
 };
 
 // Leaves out of the input, which must not have been read, the records that `options` reject. A blob is read in full,
-// and becomes a blob of what is left; a stream is sifted as it is read, and its reader gets the errors. `mode` says whether there is a header. `path`
-// of the options may be empty: nothing is written then. Throws InputError for a fault in the header, and if too many
-// records are rejected, or all; SystemError, OutputError, InputChangedError, Cancelled.
+// and becomes a blob of what is left; a stream is sifted as it is read, and its reader gets the errors. `mode` says
+// whether there is a header. `path` of the options may be empty: nothing is written then. Throws InputError for a fault
+// in the header, and if too many records are rejected, or all; SystemError, OutputError, InputChangedError, Cancelled.
 std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
                               const Execution& execution);
 
