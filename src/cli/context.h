@@ -20,6 +20,7 @@
 namespace cleave {
 
 class InputHash;
+class JoinedInputs;
 class KeyRing;
 class Sifting;
 class Stores;
@@ -34,6 +35,7 @@ struct OpenInput;
 struct Context {
     Arguments arguments;
     Location location;                    // of the current input; empty before the first input
+    std::size_t first_input = 0;          // of several inputs that are read as one: those before it are empty
     Meter meter;                          // of the current input
     std::shared_ptr<const KeyRing> keys;  // null unless there are rules, or a signature is checked
     std::shared_ptr<Stores> stores;       // where its URLs lead; null without any
@@ -58,6 +60,7 @@ struct OpenInput {
     std::shared_ptr<const IndexFile> index;  // the one the verb uses, or nullptr
     std::optional<RecordIndex> records;      // if the verb needs it: see index_of()
     std::shared_ptr<InputHash> hash;         // if the report is signed
+    std::shared_ptr<JoinedInputs> joined;    // if the input stands for several
     std::shared_ptr<Sifting> sifting;        // if records are set aside
 };
 

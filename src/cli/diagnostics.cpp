@@ -5,6 +5,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "core/scan/line_counter.h"
+#include "engine/joined.h"
 #include "engine/rejects.h"
 
 namespace cleave::cli {
@@ -43,11 +44,22 @@ const char* text_of(DialectDoubt doubt) {
 }  // namespace
 
 void Diagnostics::remark(const std::string& text) const {
-    if (!context_.arguments.quiet) print_message(formatted("{}: {}", context_.location.shown(), text));
+    if (context_.arguments.quiet) return;
+    const bool has_several = context_.opened != nullptr && context_.opened->joined;
+    const std::string subject = has_several
+                                    ? formatted("{} inputs", context_.arguments.inputs.size() - context_.first_input)
+                                    : context_.location.shown();
+    print_message(formatted("{}: {}", subject, text));
 }
 
 std::string Diagnostics::describe(const Place& place) const {
     const Sifting* const sifting = context_.opened == nullptr ? nullptr : context_.opened->sifting.get();
+    const JoinedInputs* const joined = context_.opened == nullptr ? nullptr : context_.opened->joined.get();
+    if (joined != nullptr) {
+        const InputPlace at = joined->find(place);
+        const Location& input = context_.arguments.inputs[context_.first_input + at.input];
+        return describe_place(at.place, at.header_records, std::nullopt) + " of " + printable(input.shown());
+    }
     if (sifting != nullptr) return describe_place(sifting->in_input(place), context_.header_records, std::nullopt);
     return describe_place(place, context_.header_records, line_of(context_, place.offset));
 }

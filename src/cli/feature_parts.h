@@ -73,6 +73,18 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
 void print_planned_offsets(Context& context);
 void print_planned_piece(Context& context);
 
+// inputs: several inputs as one.
+
+// Checks what split, cat or sample need if they have several inputs. Throws UsageError.
+void take_several(const Given& given, Arguments& arguments);
+
+// Replaces the file of Arguments::inputs_from, if there is one, with the inputs that it lists. Throws UsageError, and
+// SystemError if it cannot be read.
+void list_inputs(Arguments& arguments);
+
+// If the verb reads several inputs as one, makes one of them. Throws what cleave::join_inputs() throws.
+void join_inputs(Context& context, OpenInput& opened);
+
 // rejects: records that are set aside.
 
 // What --rejects and the options that need it say; call it last. Throws UsageError.

@@ -196,7 +196,11 @@ public:
         // Stays open until the end: the output gets its permissions, narrowed to what the other pieces also permit.
         context_.location = pieces.front().location;
         Input first = open(opener, pieces.front());
-        if (!context_.arguments.rejected.empty()) rejects_ = open_rejected(context_);
+        if (!context_.arguments.rejected.empty()) {
+            if (context_.arguments.pieces.has_several_inputs)
+                throw ArgumentError("join: the rejects are of several inputs; cleave cat --rejected prints them");
+            rejects_ = open_rejected(context_);
+        }
         output_.emplace(context_.arguments, first, pieces);
         append(first, pieces.front());
         for (const ListedPiece& piece : std::span(pieces).subspan(1)) {

@@ -17,9 +17,10 @@ Fd open_file(const Location& location) {
     return file;
 }
 
-Input open_named(const Context& context, const Location& at, const Cancellation* cancellation, Encoding encoding) {
+Input open_named(const Context& context, const Location& at, const Cancellation* cancellation, Encoding encoding,
+                 Access access) {
     if (const Store* const store = store_of(context, at)) return open_object(*store, at.name(), cancellation, encoding);
-    return Input::open(at.name(), cancellation, Access::kMapped, encoding);
+    return Input::open(at.name(), cancellation, access, encoding);
 }
 
 std::string read_named(const Context& context, const Location& location, std::size_t most) {

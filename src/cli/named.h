@@ -15,7 +15,7 @@ Fd open_file(const Location& location);
 
 // Opens an input. The store of a URL must be open: see prepare(). Throws what Input::open() and Store::open() throw.
 Input open_named(const Context& context, const Location& at, const Cancellation* cancellation,
-                 Encoding encoding = Encoding::kBytes);
+                 Encoding encoding = Encoding::kBytes, Access access = Access::kMapped);
 
 // All bytes of a small file. Stops early once it has more than `most`; the result is then longer than `most`. Throws
 // SystemError, and what Store::find() throws.

@@ -197,11 +197,15 @@ void take_inputs(const Given& given, Arguments& arguments) {
     given.refuse_both("encoding", "snapshot");
     const bool many =
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
-    if (!many && arguments.inputs.size() > 1) {
+    const bool is_listed = given.has("inputs-from");
+    if (is_listed || (joins_inputs(arguments.verb) && arguments.inputs.size() > 1)) {
+        take_several(given, arguments);
+    } else if (!many && arguments.inputs.size() > 1) {
         throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
-                                   arguments.inputs[1].bare(), second_input_hint(arguments.verb, arguments.inputs)));
+                                   arguments.inputs[1].bare(),
+                                   second_input_hint(arguments.verb, arguments.inputs, true)));
     }
-    if (!arguments.inputs.empty() || given.has("rejected")) return;
+    if (!arguments.inputs.empty() || is_listed || given.has("rejected")) return;
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
     if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat || arguments.verb == Verb::kSample)
         throw UsageError(formatted("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
@@ -235,7 +239,10 @@ void take_index(const Given& given, Arguments& arguments) {
     if (is_required && !arguments.stage.options.is_empty())
         throw UsageError("--index require and rules cannot be used together: rules read the whole input");
     const bool reads_parts = verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range;
-    const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (reads_parts || is_required);
+    const bool is_joined = joins_inputs(verb) && (arguments.inputs.size() > 1 || given.has("inputs-from"));
+    if (is_required && is_joined) throw UsageError("--index require takes one input");
+    const bool can_use =
+        !arguments.snapshot && !is_joined && arguments.stage.options.is_empty() && (reads_parts || is_required);
     arguments.index = can_use ? use : IndexUse::kNever;
 }
 

@@ -44,6 +44,9 @@ enum class Verb : std::uint8_t {
 };
 constexpr unsigned kVerbCount = 13;
 
+// Whether the verb reads several inputs as one.
+constexpr bool joins_inputs(Verb verb) { return verb == Verb::kSplit || verb == Verb::kCat || verb == Verb::kSample; }
+
 // Whether to look for the index next to a file, and to use it if it is valid.
 enum class IndexUse : std::uint8_t { kNever, kAuto, kRequire };
 
@@ -78,6 +81,7 @@ struct Arguments {
     bool snapshot = false;
     Encoding encoding = Encoding::kBytes;
     std::vector<Location> inputs;
+    std::string inputs_from;  // a list of them; empty if there is none
     KeyCommand key_command = KeyCommand::kNew;
     std::string key_file;                     // for key
     Policy policy;                            // its header mode is for the current input

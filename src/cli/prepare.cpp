@@ -68,8 +68,20 @@ void permit_device(Permissions& permissions) {
     }
 }
 
-// The inputs and their indexes.
+// The inputs and their indexes. The folders of many inputs, because the kernel looks at each rule.
 void permit_inputs(Permissions& permissions, const Arguments& arguments) {
+    constexpr std::size_t kMostRules = 64;
+    if (arguments.inputs.size() > kMostRules) {
+        for (const Location& input : arguments.inputs) {
+            const std::string folder(input.is_url() ? "" : folder_of(input.name()));
+            if (!input.is_url() && (permissions.read.empty() || permissions.read.back() != folder))
+                permissions.read.push_back(folder);
+        }
+        std::ranges::sort(permissions.read);
+        permissions.read.erase(std::unique(permissions.read.begin(), permissions.read.end()), permissions.read.end());
+        for (std::string& folder : permissions.read) folder = folder.empty() ? "." : folder;
+        if (arguments.verb != Verb::kIndex) return;
+    }
     for (const Location& input : arguments.inputs) {
         if (input.is_url()) continue;
         const std::string& path = input.name();
@@ -87,6 +99,7 @@ void disable_core_dumps() {
 }
 
 void prepare(Context& context) {
+    list_inputs(context.arguments);
     load_secrets(context);
     open_stores(context);
     if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context);

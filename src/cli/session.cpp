@@ -18,6 +18,7 @@
 #include "cli/option_table.h"
 #include "core/offsets/input_head.h"
 #include "core/scan/check_arguments.h"
+#include "engine/joined.h"
 #include "engine/rejects.h"
 #include "engine/rules.h"
 
@@ -99,8 +100,7 @@ SniffedDialect settle(Context& context, Input& input) {
     SniffedDialect sniffed;
     if (!foreign) sniffed = settle_dialect(context.arguments.dialect, input);
     if (input.accept_touch()) return settle(context, input);
-    heed_suffix(context, input);
-    if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
+    refuse_unfit(context, input);
     Diagnostics(context).take(sniffed);
     heed_missing_header(context, input, sniffed.dialect);
     return sniffed;
@@ -148,7 +148,8 @@ void sift_if_wanted(Context& context, OpenInput& opened) {
     if (!arguments.rejects) return;
     const HeaderMode mode = arguments.policy.header;
     context.header_records = read_head(opened.input, opened.dialect, mode, arguments.rejects->max_record).records;
-    opened.sifting = sift(opened.input, opened.dialect, mode, *arguments.rejects, arguments.execution);
+    opened.sifting =
+        sift(opened.input, opened.dialect, mode, *arguments.rejects, arguments.execution, opened.joined.get());
     context.meter.reset();
 }
 
@@ -160,6 +161,23 @@ void keep_rejects(Context& context, OpenInput& opened) {
     Diagnostics(context).take(counts);
 }
 
+// Names the one of several inputs that the current exception is about.
+void name_faulty(Context& context, const OpenInput& opened) {
+    const auto faulty = opened.joined ? opened.joined->faulty() : std::nullopt;
+    if (!faulty) return;
+    context.location = context.arguments.inputs[context.first_input + faulty->input];
+    context.header_records = faulty->header_records;
+}
+
+// Throws the error, which is about a place in several inputs, with the place in one of them.
+void throw_in_one(Context& context, const OpenInput& opened, const InputError& error) {
+    if (!opened.joined || !error.place() || opened.joined->faulty()) return;
+    const InputPlace at = opened.joined->find(*error.place());
+    context.location = context.arguments.inputs[context.first_input + at.input];
+    context.header_records = at.header_records;
+    throw InputError(error.what(), at.place);
+}
+
 Input open_input(const Context& context, const Location& location, const Cancellation* cancellation) {
     if (!context.arguments.snapshot) return open_named(context, location, cancellation, context.arguments.encoding);
     if (location.is_url()) throw UsageError("--snapshot: objects do not grow");
@@ -167,6 +185,12 @@ Input open_input(const Context& context, const Location& location, const Cancell
 }
 
 }  // namespace
+
+void refuse_unfit(Context& context, Input& input) {
+    const auto foreign = foreign_format(input.peek(kSniffSize));
+    heed_suffix(context, input);
+    if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
+}
 
 void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work) {
@@ -176,11 +200,17 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     context.are_records_lines = false;
     context.meter.reset();
     Input input = open_input(context, location, cancellation);
+    const std::vector<Location>& inputs = context.arguments.inputs;
+    while (joins_inputs(context.arguments.verb) && context.first_input + 1 < inputs.size() && input.peek(1).empty() &&
+           compression_named_by(context.location.name()) == Compression::kNone) {
+        context.location = inputs[++context.first_input];
+        input = open_input(context, context.location, cancellation);
+    }
     input.set_threads(context.arguments.execution.thread_count());
     if (location.is_stream() && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
-    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr, nullptr};
+    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt, nullptr, nullptr, nullptr};
     if (!context.arguments.sign.empty()) opened.hash = make_input_hash(opened.input);
     context.opened = &opened;
     const auto close = [&context](const OpenInput*) {
@@ -194,6 +224,7 @@ void with_input(Context& context, const Location& location, const Cancellation* 
         heed_name(context, opened.sniffed);
         context.are_records_lines = is_json_lines(opened.dialect) && opened.dialect.preamble == 0;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
+        if (joins_inputs(context.arguments.verb)) join_inputs(context, opened);
         sift_if_wanted(context, opened);
         opened.index = find_index(context, opened);
         context.arguments.execution.index = opened.index;
@@ -204,13 +235,16 @@ void with_input(Context& context, const Location& location, const Cancellation* 
         require_same(context, opened);
         if (error.findings()) Diagnostics(context).take(*error.findings());
         throw;
-    } catch (const InputError&) {
+    } catch (const InputError& error) {
         bar.end();
+        name_faulty(context, opened);
         opened.input.throw_if_changed();
         if (opened.sifting && context.arguments.verb != Verb::kSplit) opened.sifting->rethrow();
+        throw_in_one(context, opened, error);
         throw;
     } catch (const std::exception&) {
         bar.end();
+        name_faulty(context, opened);
         opened.input.rethrow();
     }
     bar.end();

@@ -35,6 +35,10 @@ void leave_out_incomplete(const Context& context, OpenInput& opened);
 void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work);
 
+// For the input at Context::location, of which nothing was read: throws InputError if it is not CSV, or compressed data
+// that is cut short, and warns if its suffix promises compressed data.
+void refuse_unfit(Context& context, Input& input);
+
 // Whether the first record of an input that begins with `head` looks like the records after it in several columns:
 // numbers, dates or addresses. Years, and numbers that count, may well be names of columns.
 bool seems_headerless(std::span<const std::uint8_t> head, const Dialect& dialect);

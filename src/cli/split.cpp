@@ -167,9 +167,10 @@ void split_input(Context& context, OpenInput& opened) {
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
     std::optional<ReportSigning> signing;
     if (opened.hash) signing.emplace(ReportSigning{*context.keys, arguments.sign, *opened.hash});
-    const JobReport report = run_known_job(opened.input, job, observer,
-                                           {&opened.sniffed, signing ? &*signing : nullptr,
-                                            store_of(context, Location(arguments.output.names)), opened.sifting.get()});
+    const JobReport report =
+        run_known_job(opened.input, job, observer,
+                      {&opened.sniffed, signing ? &*signing : nullptr,
+                       store_of(context, Location(arguments.output.names)), opened.sifting.get(), opened.joined.get()});
     context.is_committed = !arguments.output.dry_run;
     if (is_file && context.is_committed) remark_reflink(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();

@@ -69,6 +69,10 @@ private:
     std::unique_ptr<PieceTarget> make_target();
     InputFacts facts() const;
     void check_manifest(const PieceBytes& bytes) const;
+    // Whether the pieces are ranges of the input as it is.
+    bool has_ranges(const PieceBytes& bytes) const {
+        return bytes.is_of_input() && !context_.policy.by && !context_.has_rejects;
+    }
 
     const JobContext context_;
     const OutputOptions& options_;
@@ -96,6 +100,7 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
       report_(report_of(context)),
       paths_(namer_.folder()) {
     context.reports.set_names(names_in_manifest_);
+    if (has_ranges(bytes)) context.reports.set_joined(context.joined);
     const bool may_be_mixed_up = context.rewriting != nullptr || options_.replace;
     if (may_be_mixed_up && destination_of(options_).leaves_files)
         context.reports.set_older(
@@ -139,6 +144,7 @@ InputFacts JobOutput::facts() const {
     facts.header_size = context_.report.header_size;
     if (context_.rewriting != nullptr) facts.dialect.preamble = 0;  // no piece has the preamble
     facts.piece_compression = options_.compression;
+    facts.joined = context_.joined;
     facts.are_names_beneath = names_in_manifest_.are_beneath();
     if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;
     if (policy.by && !policy.by->parts.empty()) facts.parts = policy.by;
@@ -157,7 +163,8 @@ void JobOutput::check_manifest(const PieceBytes& bytes) const {
         PieceResult result;
         result.size = header_size_in(context_.policy.header, piece.number, context_.report.header_size) + piece.length;
         bytes.identify(piece.number, result);
-        plan.add(piece, PieceFile{names_in_manifest_.of(paths_[i++]), std::move(result)});
+        plan.add(piece, PieceFile{names_in_manifest_.of(paths_[i++]), std::move(result)},
+                 has_ranges(bytes) ? context_.joined : nullptr);
     }
     check_resumed(options_.manifest, plan.text(facts()));
 }
@@ -204,8 +211,8 @@ private:
         sift_if_wanted();
         spool_if_needed();
         compile_stage();
-        const JobContext context{input_,  job_,     policy_,        dialect_,    rewriting_.get(),
-                                 report_, reports_, known_.signing, known_.store};
+        const JobContext context{input_,   job_,           policy_,      dialect_,      rewriting_.get(),   report_,
+                                 reports_, known_.signing, known_.store, known_.joined, sifting_ != nullptr};
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
         output_->write(*bytes);
@@ -261,7 +268,7 @@ private:
         RejectOptions options = *job_.rejects;
         options.has_texts = options.has_texts && !has_rules();
         if (job_.output.dry_run) options.path.clear();
-        own_sifting_ = sift(input_, dialect_, policy_.header, options, job_.execution);
+        own_sifting_ = sift(input_, dialect_, policy_.header, options, job_.execution, nullptr);
         sifting_ = own_sifting_.get();
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
     }

@@ -9,6 +9,7 @@
 namespace cleave {
 
 class InputHash;
+class JoinedInputs;
 class Sifting;
 class Store;
 
@@ -30,6 +31,8 @@ struct KnownParts {
     const Store* store = nullptr;
     // What has set aside records of the input; the job's own `rejects` are not used then.
     Sifting* sifting = nullptr;
+    // What the input consists of, for the manifest; null if it is one file.
+    const JoinedInputs* joined = nullptr;
 };
 
 // Like run_job(). If the report is signed, also throws ArgumentError if a piece or the manifest is not beneath the

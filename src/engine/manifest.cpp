@@ -79,7 +79,7 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
             return "its '" + differing_member(key, *other, value) + "' differs";
         const Json::Array* pieces = value.array();
         const Json::Array* others = other->array();
-        if (pieces == nullptr || others == nullptr) return "its '" + key + "' differs";
+        if (key != "pieces" || pieces == nullptr || others == nullptr) return "its '" + key + "' differs";
         if (pieces->size() != others->size())
             return "it has " + std::to_string(others->size()) + " pieces, not " + std::to_string(pieces->size());
         const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces, is_same_plan);

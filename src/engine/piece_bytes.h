@@ -39,6 +39,8 @@ struct JobContext {
     PieceReports& reports;
     const ReportSigning* signing;  // null unless the report is signed
     const Store* store;            // where the names of the pieces lead if they are URLs; null: it is to be opened
+    const JoinedInputs* joined;    // null unless the input stands for several
+    bool has_rejects;              // whether records may have been left out
 
     Destination destination() const { return destination_of(job.output); }
     Meter* meter() const { return job.execution.meter; }

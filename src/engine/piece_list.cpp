@@ -138,6 +138,7 @@ PieceList read_piece_list(const Location& manifest, std::string_view text, const
     }
     list.dialect = dialect_of(*json, list);
     require_columns(*json);
+    list.has_several_inputs = json->find("inputs") != nullptr;
     if (const Json* const rejects = json->find("rejects")) list.rejects_crc32c = member_or_null(*rejects, "crc32c");
     const Json::Array* pieces = member(*json, "pieces").array();
     if (pieces == nullptr) refuse("its 'pieces' is not a list");

@@ -36,6 +36,7 @@ struct PieceList {
     // only the first, begin with. The dialect has a preamble only if a piece has one.
     std::optional<Dialect> dialect;
     std::optional<std::uint64_t> header_size;
+    bool has_several_inputs = false;
     Json rejects_crc32c;  // of the file of rejected records; null without any
 };
 

@@ -32,7 +32,7 @@ void PieceReports::tell(Finished finished) {
     file.result.size = header_size_in(header, piece.number, report_.header_size) + piece.length;
     if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
     if (identify_) identify_(piece.number, file.result);
-    if (!job_.output.manifest.empty()) manifest_.add(piece, PieceFile{names_.of(file.name), file.result});
+    if (!job_.output.manifest.empty()) manifest_.add(piece, PieceFile{names_.of(file.name), file.result}, joined_);
     older_.take_out(file.name);
     observer_.finished(piece, file.name, file.result);
 }

@@ -32,6 +32,9 @@ public:
     using Identify = std::function<void(std::uint64_t number, PieceResult& result)>;
     void set_identify(Identify identify) { identify_ = std::move(identify); }
 
+    // Says which bytes of several inputs are in each piece. Call this before the first finished().
+    void set_joined(const JoinedInputs* joined) { joined_ = joined; }
+
     // Sets how the manifest names the pieces. Call this before the first finished().
     void set_names(const ManifestNames& names) { names_ = names; }
 
@@ -77,7 +80,8 @@ private:
     JobObserver& observer_ CLEAVE_GUARDED_BY(mutex_);
     JobReport& report_ CLEAVE_GUARDED_BY(mutex_);
     bool starts_follow_ = false;
-    Identify identify_;  // may be empty
+    Identify identify_;                     // may be empty
+    const JoinedInputs* joined_ = nullptr;  // or null
     ManifestNames names_;
     mutable Mutex mutex_;
     OlderPieces older_ CLEAVE_GUARDED_BY(mutex_);

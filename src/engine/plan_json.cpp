@@ -4,6 +4,9 @@
 #include <array>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
+
+#include "engine/joined.h"
 
 namespace cleave {
 namespace {
@@ -71,9 +74,20 @@ InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode heade
     return facts;
 }
 
-void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
+void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file, const JoinedInputs* joined) {
     if (!pieces_.empty()) pieces_ += ',';
-    pieces_ += piece_json(piece, file).text();
+    Json json = piece_json(piece, file);
+    if (joined != nullptr) {
+        Json::Array ranges;
+        joined->for_each_range({piece.start, piece.length}, [&](const InputRange& range) {
+            Json& one = ranges.emplace_back();
+            one["input"] = range.input;
+            one["start"] = range.offset;
+            one["length"] = range.size;
+        });
+        json["ranges"] = std::move(ranges);
+    }
+    pieces_ += json.text();
 }
 
 namespace {
@@ -87,12 +101,28 @@ Json rejects_json(const RejectFacts& rejects) {
     return json;
 }
 
+Json inputs_json(const JoinedInputs& joined) {
+    Json::Array inputs;
+    joined.for_each([&](const InputPart& part) {
+        Json json;
+        json["path"] = joined.location(part.input).bare();
+        json["size"] = part.size;
+        json["mtime_ns"] = part.mtime_ns;
+        json["start"] = part.start;
+        json["length"] = part.length;
+        json["records"] = part.records;
+        inputs.push_back(std::move(json));
+    });
+    return inputs;
+}
+
 }  // namespace
 
 std::string PlanJson::start_text(const InputFacts& facts) {
     Json json;
     json["cleave"] = facts.are_names_beneath ? 2 : 1;
     json["input"] = input_json(facts);
+    if (facts.joined != nullptr) json["inputs"] = inputs_json(*facts.joined);
     json["dialect"] = dialect_json(facts.dialect);
     json["header"] = header_json(facts);
     if (facts.piece_compression.format != Compression::kNone) {

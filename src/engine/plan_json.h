@@ -14,6 +14,8 @@
 
 namespace cleave {
 
+class JoinedInputs;
+
 // The file of rejected records, and what is in it.
 struct RejectFacts {
     std::string name;
@@ -34,6 +36,7 @@ struct InputFacts {
     std::string dropped_columns;                   // columns in Policy::by that the pieces lack, as the user names them
     std::optional<ByValue> parts;                  // set if the pieces are parts
     std::optional<RejectFacts> rejects;            // set if records were set aside
+    const JoinedInputs* joined = nullptr;          // set if the input stands for several
 };
 // The facts that are known before the scan: all except size and header_size.
 InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);
@@ -48,7 +51,9 @@ struct PieceFile {
 // memory per piece.
 class PlanJson {
 public:
-    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
+    // `joined`, if not null, says which bytes of several inputs are in the piece.
+    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt,
+             const JoinedInputs* joined = nullptr);
 
     // The whole document on one line that ends with a line feed: start_text(), the pieces separated by commas, kEnd.
     std::string text(const InputFacts& facts) const;

@@ -13,6 +13,8 @@
 
 namespace cleave {
 
+class JoinedInputs;
+
 // Call the members from one thread at a time.
 class Sifting {
 public:
@@ -43,7 +45,8 @@ public:
 // and becomes a blob of what is left; a stream is sifted as it is read, and its reader gets the errors. `mode` says
 // whether there is a header. `path` of the options may be empty: nothing is written then. Throws InputError for a fault
 // in the header, and if too many records are rejected, or all; SystemError, OutputError, InputChangedError, Cancelled.
+// Of several inputs, `joined`, each is sifted on its own; otherwise it is null.
 std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
-                              const Execution& execution);
+                              const Execution& execution, JoinedInputs* joined);
 
 }  // namespace cleave

@@ -31,7 +31,7 @@ FLOORS = [
     {"features/arrow": "features/redact/stage rows core", "features/redact/lane": "features/redact/stage rows core"},
     {"features/index": "features/compressed core", "features/redact/stage": "rows core"},
     {"engine": "rows core", "features/check": "rows core", "features/compressed": "core", "features/json_lines": "rows",
-     "features/ranges": "core", "features/rejects": "rows core", "features/stores": "core"},
+     "features/inputs": "", "features/ranges": "core", "features/rejects": "rows core", "features/stores": "core"},
     {"rows/values": "rows core/offsets core/scan core/reader"},
     {"rows/fields": "rows core/scan core/kernels core/dialect", "rows/records": "rows core/scan core/reader"},
     {"core/offsets": "core/scan core/reader", "core/writer": "core/reader"},

@@ -52,6 +52,7 @@ SCRIPTS = {
     "stages": ["references/stages/compare.py", "cleave", "--jobs", "1", "--count"],
     **{"faults." + name: ["faults/%s_test.py" % name, "--cleave", "cleave", "--only"]
        for name in ("by_value", "filter", "index", "input", "keys", "nth_call", "output", "rewritten", "signals")},
+    "inputs": ["system/inputs_test.py", "cleave"],
     "straddle": ["system/straddle_test.py", "--cleave", "cleave", "--only"],
 }
 
@@ -60,7 +61,7 @@ def cases(names):
     return "cli " + " ".join(name + ".case:" for name in names.split())
 
 
-SPLIT = "split_pieces split_records split_size "
+SPLIT = "split "
 
 # The tests that concern a folder; a file may have its own in addition. A step is a script with its argument, or the
 # program of a unit test with a GoogleTest filter. Tests that cannot pass in confinement are left out: they need more
@@ -83,7 +84,7 @@ TESTS = {
         "range_test", "columns_test -*TwoGigabytes", cases("index check ranges")],
     "src/core/writer": ["run_marker_test", "write_test", "names_test", "value_names_test", "checksum_test",
         "contract_test", "job_test",
-        cases(SPLIT + "resume safety templates value_names by reflink checksum compress filter manifest "
+        cases(SPLIT + "resume safety templates by reflink compress filter manifest "
               "own_files streams system")],
     "src/rows/fields": ["fields_test", "columns_test -*TwoGigabytes", "stage_test", "column_stream_test", "stages 60"],
     "src/rows/memory": ["memory_test -PluginTrust.*", "pool_manager_test", "keys_test", cases("memory")],
@@ -99,10 +100,11 @@ TESTS = {
     "src/features/gpu": ["offload_test -Module.ThatOthers*", "device_lane_test", cases("device machine")],
     "src/features/index": ["index_file_test", "contract_test", cases("index"), "gzip_index_test"],
     "src/features/json_lines": ["by_test", cases("jsonl jsonl_keys")],
+    "src/features/inputs": ["inputs", cases("inputs")],
     "src/features/ranges": ["range_test", cases("range ranges")],
     "src/features/redact/lane": ["job_test", "changed_input_test", "faults.rewritten", "device_lane_test",
         "contract_test", "stages 100", "byvalue 60",
-        cases(SPLIT + "rules redact select keys stage_faults stage_report streams by together device info")],
+        cases(SPLIT + "rules redact select keys stage_faults stage_report streams by together device count")],
     "src/features/redact/stage": ["rules_test", "rules_file_test", "column_list_test", "operations_test",
         "keyed_operations_test", "keys_test", "stage_test", "forbidden_test", "similar_names_test", "device_lane_test",
         "stages 150", cases("rules redact select keys key stage_faults stage_report")],

@@ -82,23 +82,22 @@ void FileStream::find_compression() {
 // not fit.
 std::span<const std::uint8_t> FileStream::read_next() { return filter_ ? filter_() : read_unfiltered(); }
 
-void FileStream::set_filter(std::function<std::span<const std::uint8_t>()> filter) {
-    held_.assign(waiting_.begin(), waiting_.end());
-    waiting_ = {};
-    gathered_.clear();
-    filter_ = std::move(filter);
-}
-
-std::span<const std::uint8_t> FileStream::unfiltered() {
-    if (held_.empty()) return read_unfiltered();
-    passed_ = std::exchange(held_, {});
-    return passed_;
-}
-
 std::span<const std::uint8_t> FileStream::read_unfiltered() {
     if (decoder_) return decoder_->next();
     const auto buffer = reader_.buffer().grow(SourceReader::kReadSize);
     return buffer.first(reader_.read(buffer));
+}
+
+FileStream::Reader FileStream::set_filter(Reader filter) {
+    find_compression();
+    const auto peeked = std::make_shared<std::vector<std::uint8_t>>(waiting_.begin(), waiting_.end());
+    waiting_ = {};
+    gathered_.clear();
+    Reader before = std::exchange(filter_, std::move(filter));
+    if (!before) before = [this] { return read_unfiltered(); };
+    return [peeked, before = std::move(before), is_new = !peeked->empty()]() mutable {
+        return std::exchange(is_new, false) ? std::span<const std::uint8_t>(*peeked) : before();
+    };
 }
 
 }  // namespace cleave

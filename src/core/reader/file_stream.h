@@ -28,7 +28,9 @@ public:
 
     std::span<const std::uint8_t> peek(std::size_t size) override;
     std::span<const std::uint8_t> read() override;
-    std::uint64_t consumed() const noexcept override { return reader_.consumed(); }
+    std::uint64_t consumed() const noexcept override { return reader_.consumed() + other_; }
+    // Counts bytes that a filter has read elsewhere.
+    void count_other(std::uint64_t size) noexcept { other_ += size; }
 
     // Known once peek(), read() or find_compression() has been called.
     Compression compression() const noexcept { return compression_; }
@@ -42,9 +44,10 @@ public:
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { reader_.set_cancellation(cancellation); }
     void set_observer(SourceReader::Observer observer) { reader_.set_observer(std::move(observer)); }
-    // From now on, peek() and read() return what `filter` does, which reads with unfiltered(). No bytes are the end.
-    void set_filter(std::function<std::span<const std::uint8_t>()> filter);
-    std::span<const std::uint8_t> unfiltered();
+    // From now on, peek() and read() return what `filter` does, which reads with the reader that this returns. Both
+    // return the next bytes, or none at the end. Throws what find_compression() throws.
+    using Reader = std::function<std::span<const std::uint8_t>()>;
+    Reader set_filter(Reader filter);
     // See Input::set_threads().
     void set_threads(unsigned threads) noexcept;
 
@@ -56,13 +59,12 @@ private:
     Encoding encoding_;
     std::shared_ptr<DecodeObserver> observer_;
     unsigned threads_ = 1;
-    std::vector<std::uint8_t> gathered_;                     // by a peek() that needed several reads
-    std::span<const std::uint8_t> waiting_;                  // bytes that read() has yet to return
-    std::function<std::span<const std::uint8_t>()> filter_;  // may be empty
-    std::vector<std::uint8_t> held_;                         // peeked, and not given to it yet
-    std::vector<std::uint8_t> passed_;                       // given to it last
-    bool was_read_ = false;                                  // read() has been called
-    bool is_known_ = false;                                  // find_compression() was called; it sets the members below
+    std::uint64_t other_ = 0;
+    std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads
+    std::span<const std::uint8_t> waiting_;  // bytes that read() has yet to return
+    Reader filter_;                          // may be empty
+    bool was_read_ = false;                  // read() has been called
+    bool is_known_ = false;                  // find_compression() was called; it sets the members below
     Compression compression_ = Compression::kNone;
     std::unique_ptr<StreamDecoder> decoder_;  // may be null
 };

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <exception>
+#include <functional>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -71,6 +73,7 @@ struct Input::Impl {
     std::string inner_suffix;                      // likewise
     unsigned threads = 1;
     std::vector<std::uint8_t> peeked;  // from a blob
+    std::function<void()> check;       // of other files: see InputParts::join()
     std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
@@ -319,16 +322,41 @@ void InputParts::replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob
     impl.peeked.clear();
 }
 
-bool Input::is_unchanged() const { return opened().source.is_unchanged(impl_->has_lost()); }
+void InputParts::join(Input& input, const FileIdentity& identity, std::function<void()> check) {
+    input.opened().identity = identity;
+    input.opened().check = std::move(check);
+}
+
+FileStream& InputParts::become_stream(Input& input) {
+    Input::Impl& impl = input.opened();
+    if (!impl.stream) {
+        impl.stream = std::make_unique<FileStream>(impl.source, impl.cancellation, impl.encoding);
+        impl.stream->set_threads(impl.threads);
+        impl.blob.reset();
+    }
+    return *impl.stream;
+}
+
+bool Input::is_unchanged() const {
+    try {
+        if (opened().check) impl_->check();
+    } catch (const std::exception&) {
+        return false;
+    }
+    return impl_->source.is_unchanged(impl_->has_lost());
+}
 
 bool Input::accept_touch() const {
     Impl& impl = opened();
-    if (impl.blob && !impl.has_lost()) return impl.source.accept_touch();
+    if (impl.blob && !impl.has_lost() && !impl.check) return impl.source.accept_touch();
     throw_if_changed();
     return false;
 }
 
-void Input::throw_if_changed() const { opened().source.throw_if_changed(impl_->has_lost()); }
+void Input::throw_if_changed() const {
+    opened().source.throw_if_changed(impl_->has_lost());
+    if (impl_->check) impl_->check();
+}
 
 void Input::rethrow() const {
     throw_if_changed();

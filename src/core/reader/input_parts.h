@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -38,6 +39,12 @@ struct InputParts {
     // again, from its beginning, and throws SystemError. become_blob() puts a blob of what it decodes to in its place.
     static void restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer);
     static void become_blob(Input& input, const char* call, std::unique_ptr<FileBlob> blob);
+
+    // The input stands for several files from now on: `identity` is that of all of them, and `check`, unless empty,
+    // throws if one has changed.
+    static void join(Input& input, const FileIdentity& identity, std::function<void()> check);
+    // Makes a stream of a blob that is the file. Does nothing to a stream.
+    static FileStream& become_stream(Input& input);
 
     // Puts what `replace` makes of the blob in its place.
     static void replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob>(std::unique_ptr<FileBlob>)> replace);

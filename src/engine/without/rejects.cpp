@@ -4,7 +4,8 @@
 namespace cleave {
 
 std::shared_ptr<Sifting> sift(Input& /*input*/, const Dialect& /*dialect*/, HeaderMode /*mode*/,
-                              const RejectOptions& /*options*/, const Execution& /*execution*/) {
+                              const RejectOptions& /*options*/, const Execution& /*execution*/,
+                              JoinedInputs* /*joined*/) {
     throw ArgumentError("this build has no feature 'rejects'");
 }
 

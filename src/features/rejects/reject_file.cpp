@@ -82,8 +82,9 @@ RejectFile::~RejectFile() {
     if (!made_folder_.empty()) ::rmdir(made_folder_.c_str());
 }
 
-void RejectFile::begin(Place place, std::uint64_t size, const std::string& reason) {
-    text_ += "{\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
+void RejectFile::begin(Place place, std::uint64_t size, const std::string& reason, const std::string& input) {
+    text_ += input.empty() ? "{" : "{\"input\":" + Json(input).text() + ",";
+    text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
              ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reason).text();
 }
 
@@ -107,8 +108,8 @@ void RejectFile::end() {
 }
 
 void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
-                     const std::span<const std::uint8_t>* text) {
-    begin(place, size, reason);
+                     const std::span<const std::uint8_t>* text, const std::string& input) {
+    begin(place, size, reason, input);
     if (text != nullptr) {
         add_bytes("text", *text);
     } else {
@@ -117,8 +118,8 @@ void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
     end();
 }
 
-void RejectFile::add_large(Place place, const std::string& reason, const SpillBuffer& text) {
-    begin(place, text.size(), reason);
+void RejectFile::add_large(Place place, const std::string& reason, const SpillBuffer& text, const std::string& input) {
+    begin(place, text.size(), reason, input);
     text_ += R"(,"base64":")";
     Base64Writer writer(text_);
     text.for_each_part([&](std::span<const std::uint8_t> bytes) {

@@ -11,6 +11,7 @@
 #include "core/reader/file_blob.h"
 #include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
+#include "engine/joined.h"
 #include "engine/rejects.h"
 #include "features/rejects/reject_file.h"
 #include "features/rejects/shifts.h"
@@ -79,8 +80,9 @@ std::uint8_t kinds_of(const RejectOptions& options, const Dialect& dialect) {
 class Rejects final : public Sifting {
 public:
     Rejects(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
-            const Execution& execution)
+            const Execution& execution, JoinedInputs* joined)
         : input_(input),
+          joined_(joined),
           options_(options),
           kernel_(checked_kernel(execution)),
           memory_(MemoryManager::or_default(execution.memory)),
@@ -112,6 +114,8 @@ private:
     std::uint64_t permitted(std::uint64_t records) const;
     std::span<const std::uint8_t> read_stream(std::size_t most);
     std::span<const std::uint8_t> next();
+    SieveInOrder sieve_from(Place place);
+    bool begins_next();
     void reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
                 const SpillBuffer* large);
 
@@ -121,6 +125,7 @@ private:
     }
 
     Input& input_;
+    JoinedInputs* const joined_;  // null if there is one input
     const RejectOptions options_;
     const Kernel& kernel_;
     const std::shared_ptr<MemoryManager> memory_;
@@ -131,7 +136,8 @@ private:
     std::vector<std::string> first_;  // rejects, for a message
     const std::shared_ptr<Shifts> shifts_ = std::make_shared<Shifts>();
     // Of a stream:
-    std::uint64_t head_left_ = 0;         // bytes that precede the first record that may be rejected
+    std::uint64_t head_left_ = 0;  // bytes that precede the first record that may be rejected
+    FileStream::Reader reader_;
     std::span<const std::uint8_t> rest_;  // read, and not passed on
     std::optional<SieveInOrder> in_order_;
     bool has_failed_ = false;  // an error comes from the sieve
@@ -174,16 +180,19 @@ void Rejects::judge(Place end, bool at_end) {
 void Rejects::reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
                      const SpillBuffer* large) {
     constexpr std::size_t kMostNamed = 3;
-    const Place place{reject.offset, record - head_.records};  // the header is not counted
+    InputPlace at{0, {reject.offset, record}, head_.records};
+    if (joined_ != nullptr) at = joined_->find(at.place);
+    const Place place{at.place.offset, at.place.record - at.header_records};  // the header is not counted
+    const std::string name = joined_ != nullptr ? joined_->location(at.input).shown() : "";
     const std::string reason = reason_of(reject, rules_);
     if (first_.size() < kMostNamed) {
-        first_.push_back("record " + std::to_string(place.record + 1) + ", byte " + std::to_string(place.offset) +
-                         ": " + reason);
+        first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(place.record + 1) + ", byte " +
+                         std::to_string(place.offset) + ": " + reason);
     }
     if (large != nullptr && options_.has_texts) {
-        file_.add_large(place, reason, *large);
+        file_.add_large(place, reason, *large, name);
     } else {
-        file_.add(place, reject.size, reason, options_.has_texts ? &text : nullptr);
+        file_.add(place, reject.size, reason, options_.has_texts ? &text : nullptr, name);
     }
     ++counts_.rejected;
     counts_.size += reject.size;
@@ -292,7 +301,7 @@ void Rejects::sift_blob(const Execution& execution) {
 
 // The next bytes of the stream, at most `most`.
 std::span<const std::uint8_t> Rejects::read_stream(std::size_t most) {
-    if (rest_.empty()) rest_ = InputParts::stream(input_)->unfiltered();
+    if (rest_.empty()) rest_ = reader_();
     const auto bytes = rest_.first(std::min(most, rest_.size()));
     rest_ = rest_.subspan(bytes.size());
     return bytes;
@@ -306,27 +315,43 @@ std::span<const std::uint8_t> Rejects::next() {
         if (!bytes.empty()) return bytes;
     }
     has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
-    while (in_order_->next()) {
-        judge(in_order_->at(), false);
-        if (in_order_->accepted().empty()) continue;
-        has_failed_ = false;
-        return in_order_->accepted();
-    }
+    do {
+        while (in_order_->next()) {
+            judge(in_order_->at(), false);
+            if (in_order_->accepted().empty()) continue;
+            has_failed_ = false;
+            return in_order_->accepted();
+        }
+    } while (begins_next());
     judge(in_order_->at(), true);
     has_failed_ = false;
     return {};
 }
 
-void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
-    self->head_left_ = self->head_.size;
-    const auto read = [rejects = self.get()](std::span<std::uint8_t> into) {
-        const auto bytes = rejects->read_stream(into.size());
+SieveInOrder Rejects::sieve_from(Place place) {
+    const auto read = [this](std::span<std::uint8_t> into) {
+        const auto bytes = read_stream(into.size());
         std::ranges::copy(bytes, into.begin());
         return bytes.size();
     };
-    self->in_order_.emplace(self->rules_, self->kernel_, self->memory_, Place{self->head_.size, self->head_.records},
-                            read, self->sink());
-    InputParts::stream(self->input_)->set_filter([self] { return self->next(); });
+    return {rules_, kernel_, memory_, place, read, sink()};
+}
+
+// Goes on with the next of several inputs.
+bool Rejects::begins_next() {
+    if (joined_ == nullptr) return false;
+    const Place at = in_order_->at();
+    joined_->go_on(at.record);
+    rest_ = reader_();
+    if (rest_.empty()) return false;
+    in_order_.emplace(sieve_from(at));
+    return true;
+}
+
+void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
+    self->head_left_ = self->head_.size;
+    self->in_order_.emplace(self->sieve_from({self->head_.size, self->head_.records}));
+    self->reader_ = InputParts::stream(self->input_)->set_filter([self] { return self->next(); });
 }
 
 void check(const RejectOptions& options) {
@@ -339,9 +364,9 @@ void check(const RejectOptions& options) {
 }  // namespace
 
 std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
-                              const Execution& execution) {
+                              const Execution& execution, JoinedInputs* joined) {
     check(options);
-    const auto rejects = std::make_shared<Rejects>(input, dialect, mode, options, execution);
+    const auto rejects = std::make_shared<Rejects>(input, dialect, mode, options, execution, joined);
     if (input.is_stream()) {
         Rejects::sift_stream(rejects);
     } else {

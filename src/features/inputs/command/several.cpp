@@ -1,0 +1,140 @@
+// Several inputs of split, cat and sample.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cleave/names.h"
+#include "cli/diagnostics.h"
+#include "cli/feature_parts.h"
+#include "cli/formatted.h"
+#include "cli/named.h"
+#include "cli/other_tools.h"
+#include "cli/session.h"
+#include "core/reader/fd.h"
+#include "core/writer/destination.h"
+#include "engine/joined.h"
+
+namespace cleave::cli {
+namespace {
+
+std::optional<FileIdentity> identity_at(const std::string& path) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+    return identity_of(status);
+}
+
+std::string_view suffix_of(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    const std::size_t dot = without_compression_suffix(name).rfind('.');
+    return dot == std::string_view::npos ? std::string_view() : name.substr(dot);
+}
+
+// Pieces must not replace an input, and the pattern that found the inputs should not find pieces next time.
+void heed_names(Context& context) {
+    const Arguments& arguments = context.arguments;
+    if (arguments.verb != Verb::kSplit || !destination_of(arguments.output).leaves_files) return;
+    const std::string& names = arguments.output.names;
+    const std::optional<ByValue>& by = arguments.policy.by;
+    const PieceNamer namer(names, context.location.name(), arguments.output.first_index, 1,
+                           by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt);
+    const std::string folder = namer.folder();
+    const auto at = identity_at(folder.empty() ? "." : folder);
+    bool is_beside = false;
+    for (const Location& input : arguments.inputs) {
+        if (input.is_url()) continue;
+        const std::string& path = input.name();
+        const auto file = identity_at(path);
+        const auto is_input = [&](const std::string& other) {
+            const auto there = other.empty() ? std::nullopt : identity_at(other);
+            return there && file && there->is_same_file(*file);
+        };
+        const std::string beside = folder + path.substr(path.rfind('/') + 1);
+        if ((namer.could_name(beside) || namer.could_name_by_value(beside)) && is_input(beside))
+            throw UsageError(formatted("'{}' is an input, and might become a piece", path));
+        const std::string& rejects = arguments.rejects ? arguments.rejects->path : "";
+        if (is_input(arguments.output.manifest) || is_input(arguments.output.report) || is_input(rejects))
+            throw UsageError(formatted("'{}' is an input, and would be replaced", path));
+        const std::string_view own(folder_of(path));
+        const auto home = at ? identity_at(own.empty() ? "." : std::string(own)) : std::nullopt;
+        is_beside = is_beside || (home && home->is_same_file(*at) && suffix_of(path) == suffix_of(names));
+    }
+    if (is_beside)
+        Diagnostics(context).warn(formatted(
+            "the pieces are beside the inputs; a pattern such as *{} finds both the next time", suffix_of(names)));
+}
+
+void refuse_streams(const std::vector<Location>& inputs) {
+    if (std::ranges::any_of(inputs, &Location::is_stream))
+        throw UsageError("-: standard input cannot be one of several inputs");
+}
+
+}  // namespace
+
+void take_several(const Given& given, Arguments& arguments) {
+    const std::vector<Location>& inputs = arguments.inputs;
+    if (const std::string* const list = given.text("inputs-from")) {
+        if (!inputs.empty()) throw UsageError(formatted("--inputs-from and '{}' both name inputs", inputs[0].bare()));
+        if (list->empty()) throw UsageError("--inputs-from: '' names no file");
+        arguments.inputs_from = *list;
+    }
+    if (!joins_inputs(arguments.verb)) return;
+    const bool has_names = arguments.verb != Verb::kSplit || given.has("output") || given.has("filter");
+    const std::string hint = inputs.empty() ? "" : second_input_hint(arguments.verb, inputs, has_names);
+    const auto is_there = [](const Location& input) { return input.is_url() || identity_at(input.name()); };
+    if (!hint.empty() && !std::ranges::all_of(inputs, is_there))
+        throw UsageError(formatted("'{}' is taken for a second input{}", inputs[1].bare(), hint));
+    if (!has_names) throw UsageError("several inputs need -o for the names of the pieces");
+    for (const char* option : {"snapshot", "plan", "sign", "reflink"}) {
+        if (given.has(option)) throw UsageError(formatted("--{} takes one input", option));
+    }
+    refuse_streams(inputs);
+}
+
+void list_inputs(Arguments& arguments) {
+    if (arguments.inputs_from.empty()) return;
+    const Location list(arguments.inputs_from);
+    const std::string text = read_to_end(open_file(list).get(), std::string::npos, list.shown());
+    const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
+    for (std::size_t from = 0; from < text.size();) {
+        const std::size_t to = std::min(text.find(end, from), text.size());
+        if (to > from) arguments.inputs.emplace_back(text.substr(from, to - from));
+        from = to + 1;
+    }
+    if (arguments.inputs.empty()) throw UsageError(formatted("--inputs-from: {} lists no input", list.shown()));
+    refuse_streams(arguments.inputs);
+}
+
+void join_inputs(Context& context, OpenInput& opened) {
+    const Arguments& arguments = context.arguments;
+    if (arguments.inputs.size() < 2) return;
+    heed_names(context);
+    JoinOptions options;
+    options.inputs = std::span(arguments.inputs).subspan(context.first_input);
+    const Cancellation* const cancellation = opened.input.cancellation();
+    options.open = [&context, cancellation, inputs = options.inputs](std::size_t number) {
+        return open_named(context, inputs[number], cancellation, context.arguments.encoding, Access::kRead);
+    };
+    options.examine = [&](std::size_t number, Input& input) {
+        const Location first = std::exchange(context.location, options.inputs[number]);
+        refuse_unfit(context, input);
+        context.location = first;
+    };
+    options.dialect = opened.dialect;
+    options.of_others = settled_options(opened.dialect);
+    options.of_others.dialect.preamble = arguments.dialect.dialect.preamble;
+    options.of_others.preamble = arguments.dialect.preamble;
+    options.header = arguments.policy.header;
+    options.pauses = arguments.rejects.has_value();
+    options.is_read_in_order = options.pauses || (arguments.verb == Verb::kCat && arguments.cat_piece == 0);
+    options.execution = arguments.execution;
+    cleave::join_inputs(opened.input, options, opened.joined);
+    if (!opened.input.is_stream()) opened.bar.resize(opened.input.blob().size());
+    context.meter.reset();
+}
+
+}  // namespace cleave::cli
