@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <span>
 
@@ -124,12 +125,55 @@ PrintedRanges ranges_in_order(Context& context, OpenInput& opened,
     return {header_size, {begins, end.value_or(walker.offset()) - begins}};
 }
 
+// --last of a stream: what may be among the last records waits in memory.
+void print_last(Context& context, OpenInput& opened) {
+    constexpr std::size_t kMostWaiting = std::size_t{256} << 20;
+    const HeaderMode mode = context.arguments.policy.header;
+    Input& input = opened.input;
+    const InputHead head = read_head(input, opened.dialect, mode, kMaxRecordLimit);
+    const auto body = static_cast<std::size_t>(head.has_header ? head.size : head.preamble);
+    const auto peeked = input.peek(body);
+    const std::vector<std::uint8_t> header(peeked.begin(), peeked.end());
+    ComparingWalker walker = walker_of(input, opened.dialect, context.arguments.execution);
+    SequentialReader reader(input, &context.meter);
+    std::deque<std::uint64_t> starts;  // of the last records, as offsets of the input
+    std::vector<std::uint8_t> waiting;
+    std::uint64_t origin = 0;  // of what waits
+    for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
+        std::uint64_t record = walker.records();
+        std::uint64_t offset = walker.offset();
+        waiting.insert(waiting.end(), bytes.begin(), bytes.end());
+        for (std::uint64_t word : walker.walk(bytes)) {
+            for (; word != 0; word &= word - 1, ++record) {
+                if (record >= head.records) starts.push_back(offset + first_bit(word));
+                if (starts.size() > *context.arguments.last) starts.pop_front();
+            }
+            offset += kWordBits;
+        }
+        const std::uint64_t begin = starts.empty() ? walker.offset() : starts.front();
+        const auto passed = static_cast<std::size_t>(begin - origin);
+        if (waiting.size() - passed > kMostWaiting)
+            throw std::runtime_error("--last: the records take more than 256 MiB; save the input to a file first");
+        if (passed < waiting.size() / 2) continue;
+        waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(passed));
+        origin = begin;
+    }
+    heed_findings(context, walker, head, std::nullopt);
+    require_same(context, opened);
+    const auto shown = header_size_in(mode, context.arguments.range->first, header.size());
+    write_all(STDOUT_FILENO, std::span(header).first(static_cast<std::size_t>(shown)), kTarget, input.cancellation());
+    if (starts.empty()) return;
+    write_all(STDOUT_FILENO, std::span(waiting).subspan(static_cast<std::size_t>(starts.front() - origin)), kTarget,
+              input.cancellation());
+}
+
 // -r, with the header. Under HeaderMode::kFirst, the header is printed only if the first record is. What comes after
 // the last record is not read, unless it decides whether anything may be printed.
 void print_range(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     Input& input = opened.input;
     const bool needs_all = opened.index || input.is_snapshot() || arguments.requires_one_reading;
+    if (input.is_stream() && !needs_all && arguments.last) return print_last(context, opened);
     if (input.is_stream() && !needs_all) {
         ranges_in_order(context, opened, [&](std::span<const std::uint8_t> bytes) {
             write_all(STDOUT_FILENO, bytes, kTarget, input.cancellation());

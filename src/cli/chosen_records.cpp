@@ -34,7 +34,8 @@ RunBounds find_run(const RecordIndex& index, const RecordRange& wanted, std::uin
 
 void heed_range(Context& context, std::uint64_t records) {
     records -= context.header_records;
-    const RecordRange& range = *context.arguments.range;
+    RecordRange& range = *context.arguments.range;
+    if (context.arguments.last) range.first = records - std::min(records, *context.arguments.last) + 1;
     if (range.first <= records || range.last == UINT64_MAX) return;
     Diagnostics(context).remark(records == 1 ? "there is only 1 record"
                                              : formatted("there are only {} records", records));

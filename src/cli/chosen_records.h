@@ -21,7 +21,8 @@ struct RunBounds {
 // For cat -r.
 RunBounds find_run(const RecordIndex& index, const RecordRange& wanted, std::uint64_t header_records);
 
-// Remarks on a range that begins after the last record. `records` is how many records the input has, with the header.
+// Sets where the last records begin, if they were requested. Remarks on a range that begins after the last record.
+// `records` is how many records the input has, with the header.
 void heed_range(Context& context, std::uint64_t records);
 
 // For sample. Passes on the bounds of each drawn record, in the order of the input.

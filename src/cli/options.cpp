@@ -213,6 +213,11 @@ void take_inputs(const Given& given, Arguments& arguments) {
 }
 
 void take_range(const Given& given, Arguments& arguments) {
+    arguments.last = given.count("last", 0);
+    if (arguments.last) {
+        for (const char* other : {"range", "pieces", "plan"}) given.refuse_both("last", other);
+        arguments.range.emplace();
+    }
     const std::string* const range = given.text("range");
     if (range == nullptr) return;
     given.refuse_both("range", "pieces");

@@ -122,7 +122,8 @@ struct Arguments {
     std::optional<RejectOptions> rejects;  // for split, cat and sample
     Location rejected;                     // for cat; empty if there is none
     // For index, cat -r, sample and join.
-    std::optional<RecordRange> range;  // for cat
+    std::optional<RecordRange> range;   // for cat
+    std::optional<std::uint64_t> last;  // for cat: the last records; the range begins where heed_range() says
     IndexUse index = IndexUse::kNever;
     bool verifies = false;              // for index
     std::uint64_t sample_size = 0;      // for sample

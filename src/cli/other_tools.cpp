@@ -22,17 +22,17 @@ struct VerbHint {
 };
 
 constexpr std::array<VerbHint, 14> kVerbs = {{
-    {"concat", "join PIECE...", "puts pieces back together"},
+    {"concat", "cat FILE...", "reads several files as one"},
     {"head", "cat -r 1-10 FILE", "prints the first ten records"},
     {"headers", "check --columns FILE", "prints the names of the columns"},
-    {"merge", "join PIECE...", "puts pieces back together"},
+    {"merge", "cat FILE...", "reads several files as one"},
     {"partition", "split --by COLUMN FILE", "makes a piece for each value"},
     {"repair", "check FILE", "reports the faults of a file"},
     {"select", "cat --select COLUMNS FILE", "prints some columns"},
     {"shard", "split -n PIECES FILE", "makes pieces of nearly equal size"},
     {"slice", "cat -r A-B FILE", "prints records A to B"},
     {"sniff", "check FILE", "says which dialect a file has"},
-    {"tail", "cat -r A- FILE", "prints record A and all records after it"},
+    {"tail", "cat --last 10 FILE", "prints the last ten records"},
     {"validate", "check FILE", "reports the faults of a file"},
     {"view", "cat FILE", "prints records"},
     {"wc", "count FILE", "counts records"},

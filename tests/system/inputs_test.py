@@ -184,7 +184,7 @@ def random_sets(bench):
             wanted = wanted.returncode, wanted.stdout, pieces(folder)
             done = bench.run(folder, *verb, *words)
             need((done.returncode, done.stdout, pieces(folder)) == wanted, "%s%s: %s, not %s" % (what, verb, done, wanted))
-    need(bench.count < 100 or len(outcomes) == 4, "these are not all outcomes: %s" % outcomes)
+    need(bench.count < 500 or len(outcomes) == 4, "these are not all outcomes: %s" % outcomes)
 
 
 def rejects(bench):
@@ -242,7 +242,35 @@ def large(bench):
             need(done.returncode == 3 and b"i000.csv: a quote is not closed" in done.stderr, done)
 
 
-TESTS = (random_sets, rejects, large)
+def last(bench):
+    """cat --last of a file, of a pipe and of several inputs; of a pipe, what waits has a limit"""
+    rng = random.Random(bench.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(bench.count):
+            data = some_file(rng, "lf", False)
+            (head, records), count = joined([data], "lf", False, True), rng.randrange(7)
+            mode = rng.choice(("repeat", "first", "drop"))
+            has_head = mode == "repeat" or (mode == "first" and count >= len(records))
+            wanted = (head if has_head else b"") + b"".join(records[max(0, len(records) - count):])
+            write(folder, "one.csv", data)
+            words = ["cat", "-q", "-d", ",", "--terminator", "lf", "--header", mode, "--last", str(count)]
+            for inputs, given in ((["one.csv"], None), (["-"], data)):
+                done = bench.run(folder, *words, *inputs, data=given)
+                need(done.returncode == 0 and done.stdout == wanted,
+                     "%d: %s of %s: %s, not %s" % (number, words, data, done, wanted))
+        for name in "uvw":
+            write(folder, name, b"a,b\n" + b"".join(b"%s,%d\n" % (name.encode(), i) for i in range(99)))
+        need(bench.run(folder, "cat", "--last", "101", "u", "v", "w").stdout
+             == b"a,b\nv,97\nv,98\n" + b"".join(b"w,%d\n" % i for i in range(99)), "several")
+        done = subprocess.run("yes 1,2 | head -c 300000000 | %s cat --last 999999999 - | wc -c" % bench.program,
+                              shell=True, cwd=folder, capture_output=True, check=False)
+        need(done.stdout.strip() == b"0" and b"more than 256 MiB" in done.stderr, done)
+        done = subprocess.run("yes 1,2 | head -c 300000000 | %s cat --last 3 -" % bench.program, shell=True,
+                              cwd=folder, capture_output=True, check=False)
+        need(done.stdout == b"1,2\n" * 4, done)
+
+
+TESTS = (random_sets, rejects, large, last)
 
 
 def main():

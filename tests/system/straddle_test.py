@@ -535,7 +535,7 @@ LARGER = {
     "./dev prove beyond_4g": {"clone.cpp kCloneSize", "clone.cpp kReportedSize", "records_by_value.cpp kLargestWindow",
                               "split.cpp kWorthCloning", "fields.h kMaxRecordLimit"},
     "classes_test": {"class_counts.h kMostInMemory"}, "decoder_test": {"xz_decoder.cpp kMaxMemory"},
-    "inputs": {"joined_inputs.cpp kLargeInput"},
+    "inputs": {"cat.cpp kMostWaiting", "joined_inputs.cpp kLargeInput"},
     "large": {"records_by_value.cpp kSmallestWindow"}, "read_ahead_test": {"page_cache_linux.cpp kWorthLooking"},
     "request_queue_test": {"request_queue.h kMostBytes"}, "signed_report": {"signed_report.h kMaxSignedReport"},
     "store_output_test": {"store_output.h kCopySize"}, "straddle, long_lists": {"rules_file.cpp kMaxSize"},
