@@ -18,14 +18,14 @@ constexpr std::size_t kColumns = 80;
 constexpr Verb kFirstOfOthers = Verb::kScan;  // from here on, verbs are for other programs and machines
 
 struct VerbRow {
-    char usage[40];
+    char usage[41];
     char summary[52];
     char examples[4][76];  // unused ones are empty
 };
 
 // Indexed by Verb. Holds characters rather than pointers, because pointers would be relocated in every run.
 constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
-    {"split HOW [options] [FILE|-]",
+    {"split HOW [options] [FILE...|-]",
      "cut a file into pieces",
      {"split -n 8 orders.csv                  8 pieces, each with the header",
       "split -C 1G --mkdir -o parts/ orders.csv",
@@ -40,7 +40,7 @@ constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
      {"check orders.csv                       exit status 3 if it is not sound",
       "check --columns orders.csv             number and name of each column",
       "check --rules-template orders.csv      a rules file to start from", "check --json orders.csv"}},
-    {"cat [-n K/N|-r A-B] [options] FILE|-",
+    {"cat [-n K/N|-r A-B] [options] FILE...|-",
      "print all records, some of them, or one piece",
      {"cat -r 1-10 orders.csv                 the header and ten records",
       "cat -n 2/8 orders.csv                  the second of eight pieces",
@@ -53,7 +53,7 @@ constexpr std::array<VerbRow, kVerbCount> kVerbRows = {{
      "write FILE.cleave, so that later runs need no scan",
      {"index orders.csv                       makes orders.csv.cleave",
       "index --verify orders.csv              does the index still match?"}},
-    {"sample -k K [options] FILE|-",
+    {"sample -k K [options] FILE...|-",
      "print records drawn at random",
      {"sample -k 100 orders.csv", "sample -k 100 --seed 7 orders.csv      the same ones each time",
       "sample -k 100 - <orders.csv"}},

@@ -323,7 +323,7 @@ TEST(RejectsTest, ThreadsBatchesAndPipesMakeNoDifference) {
             Input input = is_pipe ? Input::open(pipe.path()) : Input::of_memory(bytes_of(text), "memory");
             Outcome outcome;
             try {
-                const auto sifting = sift(input, dialect, HeaderMode::kNone, options, execution);
+                const auto sifting = sift(input, dialect, HeaderMode::kNone, options, execution, nullptr);
                 const std::string accepted = all_of(input);
                 const RejectCounts counts = sifting->publish();
                 sifting->commit();
@@ -384,11 +384,11 @@ TEST(RejectsTest, TheFileShowsAnyBytes) {
     RejectFile file({.path = path}, input, {header.begin(), header.end()});
     for (const std::string& text : texts) {
         const auto bytes = bytes_of(text);
-        file.add({7, 3}, text.size(), "a reason", &bytes);
+        file.add({7, 3}, text.size(), "a reason", &bytes, "");
     }
     SpillBuffer large;
     for (int i = 0; i < 300'000; ++i) large.append(bytes_of("12345\xFF"));
-    file.add_large({8, 4}, "a reason", large);
+    file.add_large({8, 4}, "a reason", large, "");
     file.publish();
     file.commit();
     const std::string content = slurp(path);
