@@ -101,8 +101,9 @@ Json rejects_json(const RejectFacts& rejects) {
     return json;
 }
 
-Json inputs_json(const JoinedInputs& joined) {
-    Json::Array inputs;
+// As text, because there may be many.
+std::string inputs_text(const JoinedInputs& joined) {
+    std::string text;
     joined.for_each([&](const InputPart& part) {
         Json json;
         json["path"] = joined.location(part.input).bare();
@@ -111,9 +112,9 @@ Json inputs_json(const JoinedInputs& joined) {
         json["start"] = part.start;
         json["length"] = part.length;
         json["records"] = part.records;
-        inputs.push_back(std::move(json));
+        text += (text.empty() ? "" : ",") + json.text();
     });
-    return inputs;
+    return text;
 }
 
 }  // namespace
@@ -122,7 +123,6 @@ std::string PlanJson::start_text(const InputFacts& facts) {
     Json json;
     json["cleave"] = facts.are_names_beneath ? 2 : 1;
     json["input"] = input_json(facts);
-    if (facts.joined != nullptr) json["inputs"] = inputs_json(*facts.joined);
     json["dialect"] = dialect_json(facts.dialect);
     json["header"] = header_json(facts);
     if (facts.piece_compression.format != Compression::kNone) {
@@ -134,7 +134,8 @@ std::string PlanJson::start_text(const InputFacts& facts) {
     if (facts.parts) json["parts"] = parts_json(*facts.parts);
     if (facts.rejects) json["rejects"] = rejects_json(*facts.rejects);
     std::string text = json.text();
-    text.pop_back();  // drops the brace: the pieces are already JSON text
+    text.pop_back();  // drops the brace: what follows is already JSON text
+    if (facts.joined != nullptr) text += ",\"inputs\":[" + inputs_text(*facts.joined) + "]";
     return text + ",\"pieces\":[";
 }
 
