@@ -58,6 +58,8 @@ std::string Diagnostics::describe(const Place& place) const {
     if (joined != nullptr) {
         const InputPlace at = joined->find(place);
         const Location& input = context_.arguments.inputs[context_.first_input + at.input];
+        if (at.is_rearranged)
+            return formatted("(record {}) of {}", record_number(at.place, at.header_records), printable(input.shown()));
         return describe_place(at.place, at.header_records, std::nullopt) + " of " + printable(input.shown());
     }
     if (sifting != nullptr) return describe_place(sifting->in_input(place), context_.header_records, std::nullopt);

@@ -200,6 +200,8 @@ void take_inputs(const Given& given, Arguments& arguments) {
     const bool is_listed = given.has("inputs-from");
     if (is_listed || (joins_inputs(arguments.verb) && arguments.inputs.size() > 1)) {
         take_several(given, arguments);
+    } else if (given.has("columns-by-name") || given.has("drop-unknown")) {
+        throw UsageError("--columns-by-name is for several inputs");
     } else if (!many && arguments.inputs.size() > 1) {
         throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
                                    arguments.inputs[1].bare(),

@@ -81,7 +81,9 @@ struct Arguments {
     bool snapshot = false;
     Encoding encoding = Encoding::kBytes;
     std::vector<Location> inputs;
-    std::string inputs_from;  // a list of them; empty if there is none
+    std::string inputs_from;       // a list of them; empty if there is none
+    bool columns_by_name = false;  // of several inputs
+    bool drops_unknown = false;    // likewise
     KeyCommand key_command = KeyCommand::kNew;
     std::string key_file;                     // for key
     Policy policy;                            // its header mode is for the current input

@@ -175,7 +175,8 @@ void throw_in_one(Context& context, const OpenInput& opened, const InputError& e
     const InputPlace at = opened.joined->find(*error.place());
     context.location = context.arguments.inputs[context.first_input + at.input];
     context.header_records = at.header_records;
-    throw InputError(error.what(), at.place);
+    if (!at.is_rearranged) throw InputError(error.what(), at.place);
+    throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
 }
 
 Input open_input(const Context& context, const Location& location, const Cancellation* cancellation) {

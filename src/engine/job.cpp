@@ -32,6 +32,7 @@
 #include "core/writer/file_target.h"
 #include "core/writer/filter_target.h"
 #include "core/writer/piece_target.h"
+#include "engine/joined.h"
 #include "engine/known_job.h"
 #include "engine/manifest.h"
 #include "engine/piece_bytes.h"
@@ -71,7 +72,8 @@ private:
     void check_manifest(const PieceBytes& bytes) const;
     // Whether the pieces are ranges of the input as it is.
     bool has_ranges(const PieceBytes& bytes) const {
-        return bytes.is_of_input() && !context_.policy.by && !context_.has_rejects;
+        return context_.joined != nullptr && context_.joined->has_ranges() && bytes.is_of_input() &&
+               !context_.policy.by && !context_.has_rejects;
     }
 
     const JobContext context_;

@@ -35,6 +35,7 @@ struct InputPlace {
     std::size_t input = 0;
     Place place;
     std::uint64_t header_records = 0;  // of this input, including its preamble
+    bool is_rearranged = false;        // its records were, so that the byte is not known
 };
 
 // Bytes of one of the inputs.
@@ -54,7 +55,9 @@ public:
 
     // Calls take() for each input, in order. Call it once the joined input has been read.
     virtual void for_each(FunctionRef<void(const InputPart&)> take) const = 0;
-    // Calls take() for the parts of a range that has been read, in order. A line end that was added is in none.
+    // Whether its bytes are bytes of the inputs, but for line ends.
+    virtual bool has_ranges() const = 0;
+    // If so, calls take() for the parts of a range that has been read, in order. A line end that was added is in none.
     virtual void for_each_range(BlobRange range, FunctionRef<void(const InputRange&)> take) const = 0;
     // Where a byte and a record that have been read are.
     virtual InputPlace find(const Place& place) const = 0;
@@ -75,6 +78,10 @@ struct JoinOptions {
     DialectOptions of_others;  // the same, with nothing to sniff but the preamble
     HeaderMode header = HeaderMode::kRepeat;
     bool is_read_in_order = false;  // as a stream: nothing but heads is read before its turn
+    // Whether columns are found by their names: records get the order of those of the first input, missing fields are
+    // empty, and others are left out or, unless drops_unknown, refused. Such an input makes a stream of all.
+    bool by_name = false;
+    bool drops_unknown = false;
     // For a reader that finds records and faults by itself: the stream returns no bytes behind each input until
     // go_on() is called, and does not check how inputs end. Only with is_read_in_order.
     bool pauses = false;

@@ -93,6 +93,11 @@ void take_several(const Given& given, Arguments& arguments) {
         if (given.has(option)) throw UsageError(formatted("--{} takes one input", option));
     }
     refuse_streams(inputs);
+    arguments.columns_by_name = given.has("columns-by-name");
+    arguments.drops_unknown = given.has("drop-unknown");
+    if (arguments.drops_unknown && !arguments.columns_by_name)
+        throw UsageError("--drop-unknown needs --columns-by-name");
+    for (const char* option : {"rejects", "no-header"}) given.refuse_both("columns-by-name", option);
 }
 
 void list_inputs(Arguments& arguments) {
@@ -129,6 +134,8 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.of_others.dialect.preamble = arguments.dialect.dialect.preamble;
     options.of_others.preamble = arguments.dialect.preamble;
     options.header = arguments.policy.header;
+    options.by_name = arguments.columns_by_name;
+    options.drops_unknown = arguments.drops_unknown;
     options.pauses = arguments.rejects.has_value();
     options.is_read_in_order = options.pauses || (arguments.verb == Verb::kCat && arguments.cat_piece == 0);
     options.execution = arguments.execution;

@@ -20,6 +20,7 @@
 #include "base/parallel.h"
 #include "base/text_bytes.h"
 #include "cleave/cleave_scan.h"
+#include "cleave/fields.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/fd.h"
 #include "core/reader/file_blob.h"
@@ -92,6 +93,7 @@ cleave_scan_state state_at(std::uint64_t offset) {
 struct Part {
     std::uint64_t begin = 0;    // in the joined input; until that is known, how many bytes are taken
     std::uint64_t records = 0;  // of the joined input before it; until that is known, its own, without its head
+    std::uint64_t size = 0;     // of all of it; of a stream, once it has been read
     std::uint64_t version = 0;  // a digest
     std::int64_t mtime_ns = 0;
     std::uint32_t skipped = 0;          // bytes before its records; 0 for the first input
@@ -100,6 +102,59 @@ struct Part {
     LineEnd added = LineEnd::kNone;     // at its end
     bool begins_with_lf = false;        // its records
     bool ends_with_cr = false;
+    std::uint32_t columns = 0;  // which of Joined::orders_, from 1; 0: as they are
+};
+
+// The fields of records, in the order of the columns of the first input.
+struct Order {
+    std::size_t count = 0;  // of fields in the input
+    std::vector<std::size_t> fields;
+};
+
+// Puts the fields of records into another order. For one thread.
+class Rearranger {
+public:
+    // `order` has, for each field to write, its number in a record, or kMissing. Records have `count` fields.
+    static constexpr std::size_t kMissing = SIZE_MAX;
+    Rearranger(const Dialect& dialect, const Kernel& kernel, std::size_t count, const std::vector<std::size_t>& order,
+               Place place)
+        : dialect_(dialect), order_(order), place_(place), reader_(dialect, kernel, Reading::kUnambiguous, count) {}
+
+    // The records that end in the bytes so far; valid until the next call. Throws InputError for a record with another
+    // number of fields, and for one that readers may read differently.
+    Octets add(Octets bytes, bool at_end) {
+        waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
+        out_.clear();
+        const RecordBlock block = reader_.read(Octets(waiting_), place_, at_end);
+        for (std::size_t r = 0; r < block.record_count(); ++r) write(block, r);
+        place_.offset += block.bytes.size();
+        place_.record += block.record_count();
+        waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(block.bytes.size()));
+        return out_;
+    }
+
+private:
+    void write(const RecordBlock& block, std::size_t r) {
+        const std::uint32_t begin = block.rows[r].begin;
+        const auto ends = block.ends.subspan(block.rows[r].first, block.rows[r + 1].first - block.rows[r].first);
+        const std::uint32_t content = content_end(block.bytes, begin, ends.back(), dialect_);
+        for (std::size_t i = 0; content > begin && i < order_.size(); ++i) {
+            if (i > 0) out_.push_back(dialect_.delimiter);
+            if (order_[i] == kMissing) continue;
+            const std::size_t from = order_[i] == 0 ? begin : ends[order_[i] - 1] + 1;
+            const std::size_t to = order_[i] + 1 == ends.size() ? content : ends[order_[i]];
+            out_.insert(out_.end(), block.bytes.begin() + static_cast<std::ptrdiff_t>(from),
+                        block.bytes.begin() + static_cast<std::ptrdiff_t>(to));
+        }
+        out_.insert(out_.end(), block.bytes.begin() + content, block.bytes.begin() + block.rows[r + 1].begin);
+    }
+
+    const Dialect dialect_;
+    const std::vector<std::size_t>& order_;
+    Place place_;  // of what waits
+    FieldReader reader_;
+    std::vector<std::uint8_t> waiting_;
+    std::vector<std::uint8_t> out_;
 };
 
 class Joined final : public JoinedInputs {
@@ -128,6 +183,8 @@ public:
     const Location& location(std::size_t input) const override { return options_.inputs[input]; }
     void go_on(std::uint64_t records) override;
 
+    bool has_ranges() const override { return orders_.empty(); }
+
     std::uint64_t size() const { return parts_.back().begin; }
     void read(std::uint64_t offset, std::span<std::uint8_t> into);
     void throw_if_changed();
@@ -139,7 +196,8 @@ private:
     };
 
     std::optional<InputColumns> take_head(Part& part, Input& input, bool is_first);
-    void require_same_columns(const InputColumns& wanted, const InputColumns& there) const;
+    void compare_columns(Part& part, const InputColumns& wanted, const InputColumns& there);
+    std::vector<std::size_t> order_of(const InputColumns& wanted, const InputColumns& there) const;
     void refuse_same_files(std::vector<std::array<std::uint64_t, 3>> files);
     FileIdentity identity(const Input& first) const;
 
@@ -154,6 +212,7 @@ private:
     void require_no_crlf(std::size_t number, bool begins_with_lf);
 
     Octets next();
+    Octets next_taken();
     Octets next_of_part();
     Octets begin_part(std::uint8_t first);
     void end_part();
@@ -177,7 +236,8 @@ private:
     const Kernel& kernel_;
     const cleave_scan_dialect scan_dialect_;
     const Cancellation* const cancellation_;
-    std::vector<Part> parts_;             // one for each input, and the end of the last one
+    std::vector<Part> parts_;  // one for each input, and the end of the last one
+    std::vector<Order> orders_;
     std::atomic<std::size_t> known_ = 0;  // how many of them have begun
     std::uint64_t lead_size_ = 0;         // of the first input: bytes that belong to no record
     std::uint64_t lead_records_ = 0;
@@ -190,10 +250,11 @@ private:
     std::vector<Open> open_ CLEAVE_GUARDED_BY(mutex_);  // the last used comes last
 
     // Of a stream:
-    FileStream* stream_ = nullptr;   // of the first input
-    FileStream::Reader reader_;      // likewise
-    std::size_t at_ = 0;             // the current input
-    std::optional<Input> current_;   // unless it is the first
+    FileStream* stream_ = nullptr;  // of the first input
+    FileStream::Reader reader_;     // likewise
+    std::size_t at_ = 0;            // the current input
+    std::optional<Input> current_;  // unless it is the first
+    std::optional<Rearranger> rearranger_;
     std::uint64_t offset_ = 0;       // there
     std::uint64_t passed_ = 0;       // of the joined input
     std::uint64_t own_records_ = 0;  // of the current input
@@ -247,19 +308,51 @@ std::optional<InputColumns> Joined::take_head(Part& part, Input& input, bool is_
     return columns_of_record(head.sample, dialect, head.has_header);
 }
 
-void Joined::require_same_columns(const InputColumns& wanted, const InputColumns& there) const {
+// For each column of the first input, its number in another one. Throws InputError.
+std::vector<std::size_t> Joined::order_of(const InputColumns& wanted, const InputColumns& there) const {
+    const auto shown = [](const std::string& name, std::size_t number) {
+        return is_for_messages(name) ? "column '" + name + "'" : "column " + std::to_string(number + 1);
+    };
+    std::vector<std::size_t> order(wanted.names.size(), Rearranger::kMissing);
+    for (std::size_t i = 0; i < there.names.size(); ++i) {
+        const std::string& name = there.names[i];
+        const auto found = std::ranges::find(wanted.names, name);
+        if (found == wanted.names.end()) {
+            if (options_.drops_unknown) continue;
+            throw InputError(shown(name, i) + " is not in the first input; --drop-unknown leaves it out");
+        }
+        std::size_t& number = order[static_cast<std::size_t>(found - wanted.names.begin())];
+        if (number != Rearranger::kMissing || std::ranges::count(wanted.names, name) > 1)
+            throw InputError(shown(name, i) + " is there twice, so its name does not say which is meant");
+        number = i;
+    }
+    return order;
+}
+
+void Joined::compare_columns(Part& part, const InputColumns& wanted, const InputColumns& there) {
     if (is_json_lines(options_.dialect)) return;
+    if (options_.by_name && there.names != wanted.names) {
+        Order order{there.count, order_of(wanted, there)};
+        const auto same = std::ranges::find_if(
+            orders_, [&](const Order& one) { return one.count == order.count && one.fields == order.fields; });
+        part.columns = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
+        if (same == orders_.end()) orders_.push_back(std::move(order));
+        is_stream_ = true;
+        return;
+    }
+    const char* const hint = there.names.empty() ? "" : "; --columns-by-name puts columns in its order";
     if (there.count != wanted.count) {
-        throw InputError("its " + std::string(options_.header == HeaderMode::kNone ? "first record" : "header") +
-                         " has " + std::to_string(there.count) + (there.count == 1 ? " field" : " fields") + ", not " +
-                         std::to_string(wanted.count) + " as in the first input");
+        throw InputError("its " + std::string(there.names.empty() ? "first record" : "header") + " has " +
+                         std::to_string(there.count) + (there.count == 1 ? " field" : " fields") + ", not " +
+                         std::to_string(wanted.count) + " as in the first input" + hint);
     }
     const auto [name, expected] = std::ranges::mismatch(there.names, wanted.names);
     if (name == there.names.end()) return;
-    const std::string number = std::to_string(name - there.names.begin() + 1);
-    if (!is_for_messages(*name) || !is_for_messages(*expected))
-        throw InputError("column " + number + " has not the name that it has in the first input");
-    throw InputError("column " + number + " is '" + *name + "', not '" + *expected + "' as in the first input");
+    const std::string column = "column " + std::to_string(name - there.names.begin() + 1);
+    const bool are_shown = is_for_messages(*name) && is_for_messages(*expected);
+    throw InputError(column +
+                     (are_shown ? " is '" + *name + "', not '" + *expected + "' as" : " has not the name that it has") +
+                     " in the first input" + hint);
 }
 
 void Joined::refuse_same_files(std::vector<std::array<std::uint64_t, 3>> files) {
@@ -286,7 +379,7 @@ bool Joined::read_heads(Input& first) {
             Part part;
             const auto columns = take_head(part, input, number == 0);
             if (number == 0) wanted = columns.value_or(InputColumns());
-            if (columns) require_same_columns(*wanted, *columns);
+            if (columns) compare_columns(part, *wanted, *columns);
             const FileIdentity file = input.identity();
             files.push_back({file.device, file.inode, number});
             part.version = digest_of(file);
@@ -294,7 +387,8 @@ bool Joined::read_heads(Input& first) {
             if (input.is_stream()) {
                 is_stream_ = true;
             } else {
-                part.begin = input.blob().size() - part.skipped;
+                part.size = input.blob().size();
+                part.begin = part.size - part.skipped;
             }
             if (part.line_end == LineEnd::kNone && number > 0) part.line_end = parts_.back().line_end;
             if (part.line_end == LineEnd::kNone)
@@ -365,16 +459,16 @@ InputPlace Joined::find(const Place& place) const {
     const std::uint64_t head = number == 0 ? 0 : part.head_records;
     return {number,
             {place.offset - part.begin + part.skipped, place.record - std::min(place.record, part.records) + head},
-            part.head_records};
+            part.head_records,
+            part.columns > 0};
 }
 
 void Joined::for_each(FunctionRef<void(const InputPart&)> take) const {
     for (std::size_t number = 0; number + 1 < parts_.size(); ++number) {
         const Part& part = parts_[number];
         const Part& next = parts_[number + 1];
-        InputPart one{number, 0, part.mtime_ns, part.begin, next.begin - part.begin, next.records - part.records};
-        one.is_ended = part.added != LineEnd::kNone;
-        one.size = part.skipped + one.length - bytes_of(part.added).size();
+        InputPart one{
+            number, part.size, part.mtime_ns, part.begin, next.begin - part.begin, next.records - part.records};
         if (number == 0) one.records -= std::min<std::uint64_t>(one.records, part.head_records);
         take(one);
     }
@@ -554,9 +648,11 @@ void Joined::end_part() {
         next.records = own_records_ + (at_ == 0 ? lead_records_ : part.records);
     }
     if (!is_ended_here && offset_ > part.skipped) lacking_ = part.line_end;
+    part.size = offset_;
     next.begin = passed_;
     if (at_ > 0) stream_->count_other(current_->is_stream() ? current_->consumed() : offset_);
     current_.reset();
+    rearranger_.reset();
     ++at_;
     offset_ = 0;
     own_records_ = 0;
@@ -579,31 +675,47 @@ Octets Joined::begin_part(std::uint8_t first) {
     return end;
 }
 
-// The next bytes of the joined input.
-Octets Joined::next() {
-    if (is_paused_) return {};
-    if (!held_.empty()) return std::exchange(held_, {});
-    while (at_ < options_.inputs.size()) {
-        Octets bytes = about(at_, [&] { return next_of_part(); });
-        if (bytes.empty()) {
-            about(at_, [&] { end_part(); });
-            continue;
-        }
+// The next bytes that are taken of the current input; none at its end.
+Octets Joined::next_taken() {
+    Part& part = parts_[at_];
+    for (;;) {
+        Octets bytes = next_of_part();
+        if (bytes.empty()) return rearranger_ ? rearranger_->add({}, true) : bytes;
         // What comes before the records decides nothing, and is left out unless it is that of the first input.
-        const std::uint64_t head = at_ == 0 ? lead_size_ : parts_[at_].skipped;
+        const std::uint64_t head = at_ == 0 ? lead_size_ : part.skipped;
         const auto in_head =
             static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), head - std::min(head, offset_)));
         offset_ += bytes.size();
         const Octets records = bytes.subspan(in_head);
         if (at_ > 0) bytes = records;
-        if (bytes.empty()) continue;
-        Octets end;
-        if (known_ <= at_) end = begin_part(bytes.front());
         if (!options_.pauses) {
             cleave_scan_counts counts{};
             scan_bytes(kernel_, scan_dialect_, state_, records, counts);
             own_records_ += counts.records;
         }
+        if (part.columns > 0) {
+            const Order& order = orders_[part.columns - 1];
+            if (!rearranger_)
+                rearranger_.emplace(options_.dialect, kernel_, order.count, order.fields,
+                                    Place{part.skipped, part.head_records});
+            bytes = rearranger_->add(bytes, false);
+        }
+        if (!bytes.empty()) return bytes;
+    }
+}
+
+// The next bytes of the joined input.
+Octets Joined::next() {
+    if (is_paused_) return {};
+    if (!held_.empty()) return std::exchange(held_, {});
+    while (at_ < options_.inputs.size()) {
+        const Octets bytes = about(at_, [&] { return next_taken(); });
+        if (bytes.empty()) {
+            about(at_, [&] { end_part(); });
+            continue;
+        }
+        Octets end;
+        if (known_ <= at_) end = begin_part(bytes.front());
         last_ = bytes.back();
         passed_ += bytes.size();
         if (end.empty() && !is_paused_) return bytes;
