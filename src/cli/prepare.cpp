@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -68,28 +69,24 @@ void permit_device(Permissions& permissions) {
     }
 }
 
-// The inputs and their indexes. The folders of many inputs, because the kernel looks at each rule.
+// The inputs and their indexes. Of many inputs that are only read, their folders: each rule takes a descriptor.
 void permit_inputs(Permissions& permissions, const Arguments& arguments) {
     constexpr std::size_t kMostRules = 64;
-    if (arguments.inputs.size() > kMostRules) {
-        for (const Location& input : arguments.inputs) {
-            const std::string folder(input.is_url() ? "" : folder_of(input.name()));
-            if (!input.is_url() && (permissions.read.empty() || permissions.read.back() != folder))
-                permissions.read.push_back(folder);
-        }
-        std::ranges::sort(permissions.read);
-        permissions.read.erase(std::unique(permissions.read.begin(), permissions.read.end()), permissions.read.end());
-        for (std::string& folder : permissions.read) folder = folder.empty() ? "." : folder;
-        if (arguments.verb != Verb::kIndex) return;
-    }
+    const bool has_many = arguments.inputs.size() > kMostRules && arguments.verb != Verb::kIndex;
+    std::set<std::string> folders;
     for (const Location& input : arguments.inputs) {
         if (input.is_url()) continue;
         const std::string& path = input.name();
+        const std::string folder(folder_of(path));
+        if (has_many) {
+            folders.insert(folder.empty() ? "." : folder);
+            continue;
+        }
         permissions.read.push_back(path);
         if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(path));
-        if (arguments.verb == Verb::kIndex)
-            permissions.write.push_back(nearest_directory(std::string(folder_of(path))));
+        if (arguments.verb == Verb::kIndex) permissions.write.push_back(nearest_directory(folder));
     }
+    permissions.read.insert(permissions.read.end(), folders.begin(), folders.end());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "cli/other_tools.h"
 #include "cli/session.h"
 #include "core/reader/fd.h"
+#include "core/reader/temporary_file.h"
 #include "core/writer/destination.h"
 #include "engine/joined.h"
 
