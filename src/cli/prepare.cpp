@@ -78,7 +78,8 @@ void permit_inputs(Permissions& permissions, const Arguments& arguments) {
         if (input.is_url()) continue;
         const std::string& path = input.name();
         const std::string folder(folder_of(path));
-        if (has_many) {
+        std::error_code error;  // a link may lead out of the folder
+        if (has_many && !std::filesystem::is_symlink(path, error)) {
             folders.insert(folder.empty() ? "." : folder);
             continue;
         }
