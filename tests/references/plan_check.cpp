@@ -84,11 +84,14 @@ std::string printed(const Piece& piece) {
            std::to_string(piece.records) + (piece.oversize ? ", oversize" : "");
 }
 
-Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy) {
-    const RecordIndex index(bytes_of(text), dialect, execution);
+Plan plan_of_index(const RecordIndex& index, const Policy& policy) {
     Plan plan;
     plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });
     return plan;
+}
+
+Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy) {
+    return plan_of_index(RecordIndex(bytes_of(text), dialect, execution), policy);
 }
 
 StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Execution& execution,

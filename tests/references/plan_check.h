@@ -21,6 +21,7 @@ std::string describe(const Policy& policy);
 std::string printed(const Piece& piece);
 
 // The plan that plan_pieces returns.
+Plan plan_of_index(const RecordIndex& index, const Policy& policy);
 Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy);
 
 // The plan that cut_stream computes from an input that streams the text. Expects the sink to be called in order, and to

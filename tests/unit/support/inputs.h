@@ -23,7 +23,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// How many of a random test's `count` rounds to run: a quarter of them, or a twentieth in sanitised builds, unless
+// How many of a random test's `count` rounds to run: a tenth of them, or a fiftieth in sanitised builds, unless
 // CLEAVE_TEST_ROUNDS says otherwise; at least one.
 unsigned rounds(unsigned count);
 
@@ -40,6 +40,8 @@ class Random;
 std::vector<Dialect> every_dialect();
 // The same dialects in both quote modes: 36.
 std::vector<Dialect> every_dialect_and_rule();
+// Eight of these, with each terminator, escape and rule, with quotes and without; all of them in a thorough run.
+std::vector<Dialect> some_dialects();
 
 // The dialect, sometimes with a preamble, which may be longer than the text.
 Dialect led_at_random(Dialect dialect, Random& random);

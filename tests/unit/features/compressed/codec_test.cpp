@@ -17,6 +17,7 @@
 #include "core/writer/encoder.h"
 #include "decoded.h"
 #include "features/compressed/decoder.h"
+#include "inputs.h"
 
 namespace cleave::codec_test {
 
@@ -190,7 +191,8 @@ TEST(GzipEncoder, BlocksThatFillABufferHaveOneMarker) {
     std::size_t noisy = 3 * kBuffer;
     for (int i = 0; i < 5; ++i) noisy = noisy + 3 * kBuffer - deflated_size(block_of(noisy), 1);
     unsigned met = 0;
-    for (std::size_t n = noisy - 5; n <= noisy + 5; ++n) {
+    const std::size_t step = test::stride(1, 3);
+    for (std::size_t n = noisy - 5; n <= noisy + 5; n += step) {
         const std::string block = block_of(n);
         if (deflated_size(block, 1) % kBuffer < 5) ++met;
         const std::string text = block + block + "end";
@@ -199,7 +201,7 @@ TEST(GzipEncoder, BlocksThatFillABufferHaveOneMarker) {
         EXPECT_TRUE(stream == encode(text, {Compression::kGzip, 1}, text.size())) << n;
         EXPECT_TRUE(decoded_in_order(stream, Compression::kGzip, 1 << 20, 1 << 20).text == text) << n;
     }
-    EXPECT_GT(met, 2U);
+    EXPECT_GT(met, 2 / step);
 }
 
 // Several encoders share helpers, as the pieces of one run do.

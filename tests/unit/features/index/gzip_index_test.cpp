@@ -219,7 +219,7 @@ TEST_F(GzipIndexTest, IsRightForEveryKindOfFile) {
         EXPECT_GE(IndexView(bytes_of(bytes)).checkpoint_count(), 3U);
         EXPECT_LE(bytes.size(), text.size() / 100);
         for (const unsigned threads : {2U, 5U, 16U}) {
-            if (kSanitized && threads != 5) continue;
+            if (!is_thorough() && threads != 5) continue;
             make_again(threads);
             EXPECT_EQ(slurp(index()), bytes) << threads << " threads";
         }
@@ -255,7 +255,7 @@ TEST_F(GzipIndexTest, EveryRangeIsReadAsItIs) {
         const auto read = [&](unsigned worker) {
             Random own(worker);
             std::vector<std::uint8_t> buffer;
-            for (unsigned i = 0; i < (kSanitized ? 10U : 40U); ++i) {
+            for (unsigned i = 0; i < rounds(160); ++i) {
                 const std::size_t offset = own.below(text.size() + 1);
                 const std::size_t size = std::min(text.size() - offset, own.below(own.chance(30) ? 3'000'000 : 3000));
                 const auto bytes = blob.lend(offset, size, buffer);

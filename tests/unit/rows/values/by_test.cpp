@@ -203,7 +203,7 @@ TEST(By, PartsAreThoseOfTheHashThatThePageNames) {
 TEST(By, ManyKeysAndLargeRecords) {
     Random random(1);
     std::string text = "id,key\n";
-    for (unsigned i = 0; i < (kSanitized ? 100'000U : 400'000U); ++i) {
+    for (unsigned i = 0; i < (is_thorough() ? 400'000U : 100'000U); ++i) {
         text += std::to_string(i) + ",";
         if (random.below(20'000) == 0) text += "\"" + std::string(700'000, '\n') + "\"";
         text += std::to_string(random.below(50'000)) + "\n";
@@ -236,16 +236,16 @@ TEST(By, ManyKeysAndLargeRecords) {
 TEST(By, FewKeysWithManyRecords) {
     Random random(2);
     std::string text = "id,key\n";
-    for (unsigned i = 0; i < (kSanitized ? 100'000U : 300'000U); ++i) {
+    for (unsigned i = 0; i < (is_thorough() ? 300'000U : 100'000U); ++i) {
         text += std::to_string(i) + ",";
         if (random.below(20'000) == 0) text += "\"" + std::string(700'000, '\n') + "\"";
         text += std::to_string(random.below(random.below(2) == 0 ? 1 : 9)) + "\n";
     }
+    const KeyedRecords all = read_records(text, Dialect(), {1}, Policy{}.header);
     for (const unsigned threads : {1U, 2U, 5U}) {
         Policy policy = policy_by({1});
         policy.by->columns.text = "key";
         if (threads != 1) policy.max_bytes = std::uint64_t{300} << 10;
-        const KeyedRecords all = read_records(text, Dialect(), {1}, policy.header);
         const PlanByValue plan = plan_of(index_of(text, Dialect(), {nullptr, threads, 1 << 20}), policy);
         expect_scattered(text, plan, expected_pieces(text, all, policy), policy.header);
     }
