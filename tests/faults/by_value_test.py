@@ -23,8 +23,8 @@ import nth_call_test
 import output_test
 import signals_test
 from harness import (HERE, KEY, Job, Place, Skip, bytes_in_pipe, contents, difference, drip, expect_clean, expect_exit,
-                     expect_whole, finish, is_hidden, main, need, need_sight, read, snapshot, stop, stop_while_reading,
-                     under, wait_until_idle, write)
+                     expect_whole, finish, is_hidden, long, main, need, need_sight, read, snapshot, stop,
+                     stop_while_reading, under, wait_until_idle, write)
 from planted import FILE, KEY as KEY_WORDS, PIPE, WORDS, Site, Table, need_code
 from secrets_test import FAULTS
 
@@ -225,16 +225,6 @@ def without_column(check, divisor=1):
 
 def into_folders(check, divisor=1):
     return under(Hive, "into folders", check, divisor)
-
-
-def long(check):
-    """Skips the check with --rounds 1."""
-    def only_if_long(bench):
-        if bench.scale < 2:
-            raise Skip("it takes long: from --rounds 2 on")
-        check(bench)
-    only_if_long.__doc__ = check.__doc__
-    return only_if_long
 
 
 # Checks that only pieces by value have.
@@ -603,19 +593,22 @@ CHECKS = [
     by_value(output_test.short_and_interrupted), long(by_redacted_value(output_test.short_and_interrupted, 4)),
     long(by_value(output_test.error_after_bytes)), long(by_value(output_test.failing_sync)),
     long(by_value(output_test.failing_names)), by_value(output_test.small_writes),
-    by_value(signals_test.ended), by_redacted_value(signals_test.ended, 2), by_value(signals_test.pipeline_ended),
+    by_value(signals_test.ended), long(by_redacted_value(signals_test.ended, 2)), by_value(signals_test.pipeline_ended),
     long(by_value(signals_test.ended_without_manifest)), long(by_value(signals_test.ended_inside_calls)),
     by_value(signals_test.killed_leaves_exact_pieces), by_value(signals_test.killed), long(by_value(signals_test.killed_replacing)),
     long(by_value(signals_test.killed_before_the_manifest)), by_value(signals_test.killed_and_resumed),
     long(by_redacted_value(signals_test.killed, 2)),
-    by_value(nth_call_test.from_file), by_value(by_few_threads), by_value(nth_call_test.with_checksums), long(by_value(nth_call_test.by_threads)), long(by_value(nth_call_test.from_pipe)),
+    by_value(nth_call_test.from_file), by_value(by_few_threads), long(by_value(nth_call_test.with_checksums)),
+    long(by_value(nth_call_test.by_threads)), long(by_value(nth_call_test.from_pipe)),
     long(by_value(nth_call_test.replacing)), long(by_value(nth_call_test.with_manifest)),
     long(by_value(nth_call_test.resuming)), long(by_value(nth_call_test.without_nameless_files)),
     long(by_value(nth_call_test.failing_clean_up)), long(by_value_and_size(nth_call_test.from_file)),
     long(by_bucket(nth_call_test.from_file)), long(by_part(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
     long(without_column(nth_call_test.by_threads)), into_folders(disk_full, 2), into_folders(nth_call_test.from_file),
-    into_folders(signals_test.ended), into_folders(signals_test.killed), long(into_folders(signals_test.killed_and_resumed)),
-    by_path(disk_full), by_path(nth_call_test.from_file), by_path(signals_test.ended), by_path(signals_test.killed),
+    long(into_folders(signals_test.ended)), long(into_folders(signals_test.killed)),
+    long(into_folders(signals_test.killed_and_resumed)),
+    by_path(disk_full), by_path(nth_call_test.from_file), long(by_path(signals_test.ended)),
+    long(by_path(signals_test.killed)),
     *memory_rows()]
 
 

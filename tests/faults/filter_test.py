@@ -566,7 +566,7 @@ def a_call_fails(bench):
     for source, data in sources(place):
         for call, error in (("pipe2", "EMFILE"), ("clone3", "EAGAIN"), ("clone", "EAGAIN"), ("vfork", "EAGAIN"),
                             ("pidfd_open", "ENOSYS"), ("waitid", "EINTR"), ("wait4", "EINTR"), ("fcntl", "EINVAL")):
-            for nth in range(1, 5):
+            for nth in range(1, 1 + min(4, 2 * bench.scale)):
                 wrap = [strace, "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=?" + call,
                         "-e", "inject=?%s:error=%s:when=%d" % (call, error, nth)]
                 run = bench.run(place.command("-j", "2", "--filter", 'cat > "$FILE"', source=source), data=data, wrap=wrap)

@@ -225,6 +225,16 @@ def with_rejects(check):
     return under(Rejecting, "with rejects", check)
 
 
+def long(check):
+    """Skips the check with --rounds 1."""
+    def only_if_long(bench):
+        if bench.scale < 2:
+            raise Skip("it takes long: from --rounds 2 on")
+        check(bench)
+    only_if_long.__doc__ = check.__doc__
+    return only_if_long
+
+
 # What is on disk.
 
 def snapshot(directory):

@@ -5,7 +5,7 @@
 
 Each failure has the next of a call's errors. With --rounds N there are N times as many pieces, and so more calls, and
 each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only;
-with --rounds 1 only the first and then every third call fails. If a call is made but never fails, the check fails. The
+with --rounds 1 only the first and then every fifth call fails. If a call is made but never fails, the check fails. The
 table at the end says how often each call failed, and how the runs ended: whole, clean, in the loader (clean, and before
 main), or with remnants where removing them failed ("rest").
 """
@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 from harness import (RULE_WORDS, Failure, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, finish,
-                     is_hidden, is_marker, main, need, snapshot, under_rules, wait_until, with_rejects, write)
+                     is_hidden, is_marker, long, main, need, snapshot, under_rules, wait_until, with_rejects, write)
 
 # The errors of each call, the most telling first. EINTR is listed only where the manual pages allow it.
 CALLS = {
@@ -220,7 +220,7 @@ def fail_each(bench, subject, call, errors, outcomes, failures):
     """Makes the call fail for every n, with these errors in turn. Returns how many times it failed."""
     place, failed, tries, nth = subject.new_place(), 0, 0, 1
     traced = ["fcntl", *WAITING_CALLS] if call in WAITING_CALLS else ["fcntl", call]
-    step = 3 if bench.sanitized and bench.scale == 1 else 1
+    step = 5 if bench.sanitized and bench.scale == 1 else 1
     while True:
         inject = "inject=%s:error=%s:when=%d" % (call, errors[failed % len(errors)], nth)
         before = subject.prepare(place)
@@ -433,9 +433,12 @@ def printed(bench):
 CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
           without_nameless_files, with_manifest, with_checksums, with_events, with_manifest_replaced, resuming, compressed,
           compressed_input, failing_clean_up]
-CHECKS += map(under_rules, [redacted, redacted_by_threads, signed, printed, from_pipe, spooled, with_manifest, resuming,
-                            replacing_from_pipe, compressed, without_nameless_files, failing_clean_up])
-CHECKS += map(with_rejects, [from_file, from_pipe, with_manifest, replacing, without_nameless_files])
+CHECKS += map(under_rules, [redacted, signed, spooled, failing_clean_up])
+CHECKS += map(long, map(under_rules, [
+    redacted_by_threads, printed, from_pipe, with_manifest, resuming, replacing_from_pipe, compressed,
+    without_nameless_files]))
+CHECKS += map(with_rejects, [from_file, replacing])
+CHECKS += map(long, map(with_rejects, [from_pipe, with_manifest, without_nameless_files]))
 
 
 def print_table(bench):

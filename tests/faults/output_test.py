@@ -20,8 +20,8 @@ import threading
 import time
 
 from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_clean, expect_exit, expect_whole, finish,
-                     is_hidden, is_marker, kill_group, main, make_input, need, need_sight, read, record_ends, snapshot,
-                     under_rules, wait_until, wait_until_idle, wait_until_read, with_rejects, write)
+                     is_hidden, is_marker, kill_group, long, main, make_input, need, need_sight, read, record_ends,
+                     snapshot, under_rules, wait_until, wait_until_idle, wait_until_read, with_rejects, write)
 import mounts   # harness.py has put its folder on the path
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
@@ -939,11 +939,13 @@ CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_
           nonblocking_input, input_at_offset, few_descriptors, many_pieces, many_offsets, address_space, long_record, resumed,
           resumed_over_others, resumed_after_failure]
 CHECKS += map(under_rules, [
-    disk_full, inodes_gone, closed_descriptors, event_reader_leaves, file_size_limit, short_and_interrupted,
-    error_after_bytes, failing_sync, failing_names, read_errors, small_writes, nonblocking_input,
-    resumed, resumed_over_others, resumed_after_failure])
-CHECKS += map(with_rejects, [disk_full, inodes_gone, short_and_interrupted, failing_sync, failing_names, read_errors,
-                             small_writes, two_runs])
+    disk_full, inodes_gone, event_reader_leaves, failing_sync, failing_names, read_errors, small_writes, resumed,
+    resumed_after_failure])
+CHECKS += map(long, map(under_rules, [
+    closed_descriptors, file_size_limit, short_and_interrupted, error_after_bytes, nonblocking_input,
+    resumed_over_others]))
+CHECKS += map(with_rejects, [disk_full, inodes_gone, failing_sync, failing_names, read_errors, small_writes])
+CHECKS += map(long, map(with_rejects, [short_and_interrupted, two_runs]))
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import time
 
-from harness import (Job, Place, bytes_in_pipe, contents, drip, expect_exit, expect_whole, finish, is_hidden, main,
-                     make_input, need, need_sight, snapshot, stop, under_rules, wait_until, wait_until_idle,
+from harness import (Job, Place, bytes_in_pipe, contents, drip, expect_exit, expect_whole, finish, is_hidden, long,
+                     main, make_input, need, need_sight, snapshot, stop, under_rules, wait_until, wait_until_idle,
                      wait_until_read, with_rejects, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -376,10 +376,12 @@ def killed_beside_another(bench):
 CHECKS = [ended, pipeline_ended, ended_twice, ended_without_manifest, ended_inside_calls, ignored, stopped,
           killed_leaves_exact_pieces, killed_beside_another, killed, killed_reading_a_pipe, killed_replacing,
           killed_before_the_manifest, killed_and_resumed]
-CHECKS += map(under_rules, [
-    ended, pipeline_ended, ended_without_manifest, ended_inside_calls, stopped, killed_leaves_exact_pieces,
-    killed_reading_a_pipe, killed_replacing, killed_before_the_manifest, killed_and_resumed])
-CHECKS += map(with_rejects, [ended, ended_without_manifest, ended_inside_calls, killed, killed_replacing])
+CHECKS += map(under_rules, [ended, ended_without_manifest, killed_replacing])
+CHECKS += map(long, map(under_rules, [
+    pipeline_ended, ended_inside_calls, stopped, killed_leaves_exact_pieces, killed_reading_a_pipe,
+    killed_before_the_manifest, killed_and_resumed]))
+CHECKS += map(with_rejects, [ended_without_manifest, killed])
+CHECKS += map(long, map(with_rejects, [ended, ended_inside_calls, killed_replacing]))
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

@@ -2,7 +2,7 @@
 """Runs fuzz targets of a build with the address sanitizer.
 
   fuzz.py BUILD --seconds N [--seed N]     every target for N seconds, as many in parallel as there are processors
-  fuzz.py BUILD --since COMMIT             the targets changed since then, 10,000 runs each, one after the other
+  fuzz.py BUILD --since COMMIT             the targets changed since then, 2,500 runs each, one after the other
   fuzz.py BUILD --replay TARGET            each input of the target's corpus and each file in data/, once
   fuzz.py BUILD --renew TARGET...          pack the corpora again, with inputs that --seconds has found
 
@@ -91,7 +91,7 @@ def run_long(build, target, seconds, seed):
 
 def run_again(build, target):
     with corpus(target) as inputs:
-        return "%d executions" % executions(run(build, target, FOLDER, "-seed=1", "-runs=10000", inputs))
+        return "%d executions" % executions(run(build, target, FOLDER, "-seed=1", "-runs=2500", inputs))
 
 
 def replay(build, target):

@@ -3,10 +3,11 @@
 library from a program in another project. A build with CLEAVE_BUILD_SHARED, as in ./dev package, also provides the
 shared library, and programs are then linked with that too.
 
-  package_test.py --build BUILD_DIRECTORY --cxx COMPILER
+  package_test.py --build BUILD_DIRECTORY --cxx COMPILER [--all-examples]
   package_test.py --keep-symbols BUILD_DIRECTORY    renews the list of what the shared library exports
 """
 import argparse
+import functools
 import glob
 import os
 import re
@@ -213,7 +214,11 @@ def check_command(root):
     return offsets
 
 
-def build_by_cmake(root, folder, cxx):
+# In C++, in C, and with the library for devices.
+EXAMPLES = ["example_ranges", "example_plan", "example_offload_haversine"]
+
+
+def build_by_cmake(root, folder, cxx, targets):
     build = os.path.join(folder, "by_cmake")
     run("cmake", "-S", os.path.join(SOURCE, "examples"), "-B", build, "-G", "Ninja",
         "-D", "CMAKE_PREFIX_PATH=" + os.path.join(root, "usr"), "-D", "CMAKE_CXX_COMPILER=" + cxx)
@@ -221,7 +226,7 @@ def build_by_cmake(root, folder, cxx):
         found = re.search(r"^cleave_DIR:PATH=(.*)$", file.read(), re.M).group(1)
     check(found.startswith(root), "cleave is found in the root, not in " + found)
     # For ccache, which ./dev lets CMake use, the folder has another name each time.
-    run("cmake", "--build", build, env={**os.environ, "CCACHE_BASEDIR": folder})
+    run("cmake", "--build", build, "--target", *targets, env={**os.environ, "CCACHE_BASEDIR": folder})
     return os.path.join(build, "example_ranges")
 
 
@@ -299,7 +304,7 @@ def check_embedding(folder, cxx):
     check("libcleave.a" in run("ninja", "-C", build, "-t", "query", "app"), "the program is linked with the library")
 
 
-def packages_are_whole(build, cxx):
+def packages_are_whole(build, cxx, targets):
     """The packages are complete and reproducible; the command works, and programs build with the library"""
     for tool in TOOLS:
         need_tool(tool)
@@ -313,7 +318,8 @@ def packages_are_whole(build, cxx):
         offsets = check_command(root)
         check_plain_compiler(build, folder, cxx)
         # How to build a program, and whether the result needs the shared library.
-        builds = [(build_by_cmake, False), (build_by_offload_module, False), (build_by_pkg_config, False)]
+        builds = [(functools.partial(build_by_cmake, targets=targets), False), (build_by_offload_module, False),
+                  (build_by_pkg_config, False)]
         if "libcleave1" in packages:
             check_exports(root, build)
             builds[2:] = [(build_by_pkg_config, True), (build_with_shared, True)]
@@ -340,12 +346,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=os.path.realpath)
     parser.add_argument("--cxx")
+    parser.add_argument("--all-examples", action="store_true")
     parser.add_argument("--keep-symbols", type=os.path.realpath)
     arguments = parser.parse_args()
     if arguments.keep_symbols:
         return keep_symbols(arguments.keep_symbols)
     tally = Tally()
-    tally.run(packages_are_whole.__doc__, lambda: packages_are_whole(arguments.build, arguments.cxx))
+    tally.run(packages_are_whole.__doc__, lambda: packages_are_whole(
+        arguments.build, arguments.cxx, ["all"] if arguments.all_examples else EXAMPLES))
     tally.run(embedding_gets_the_library.__doc__, lambda: embedding_gets_the_library(arguments.cxx))
     return tally.close()
 

@@ -47,10 +47,13 @@ PARTS = {
     "memory": Part("a run ends cleanly whichever requests for memory fail", "release", """
         tests/faults/memory_test.py --cleave {release} --rounds 1000 --seed {seed}"""),
     "sanitized": Part("leaks in all tests, and those that the gate runs without a sanitizer", "asan tsan", """
-        ./dev test asan
-        ./dev test tsan -L rare"""),
+        env CLEAVE_TEST_ROUNDS=20 ./dev test asan
+        env CLEAVE_TEST_ROUNDS=100 ./dev test asan -R ^cuda_
+        ./dev test tsan -L rare
+        env CLEAVE_TEST_ROUNDS=20 ./dev test tsan -R ^unit|_test$
+        tests/cases/run.py --cleave {asan}"""),
     "faults": Part("all or nothing, whatever fails; scripts that the gate leaves out of asan", "release asan", """
-        tests/faults/input_test.py --cleave {release} --rounds 10 --seed {seed}
+        tests/faults/input_test.py --cleave {release} --rounds 40 --seed {seed}
         tests/faults/filter_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/output_test.py --cleave {release} --rounds 20 --seed {seed}
         tests/faults/signals_test.py --cleave {release} --rounds 20 --seed {seed}
@@ -71,7 +74,11 @@ PARTS = {
     "stages": Part("--select and --redact beside an oracle: 100,000 random files, and those of this machine",
                    "release asan", """
         tests/references/stages/compare.py {release} --count 100000 --jobs {jobs} --seed {first}
+        tests/references/stages/compare.py {release} --without-stages --count 50000 --jobs {jobs} --seed {first}
         tests/references/stages/compare.py {asan} --count 5000 --jobs {jobs} --seed {middle}
+        tests/references/stages/compare.py {asan} --count 2000 --seed {middle} --device build/asan/tests/plugins/libemulated_cuda_module.so
+        tests/system/edges_test.py --cleave {release}
+        tests/system/edges_test.py --cleave {asan}
         tests/references/stages/real_files.py {release} --seed {first}
         tests/references/stages/forbidden.py {release} --count 100000 --seed {first}
         tests/references/stages/patterns.py {release} --module build/release/tests/re2/cleave_re2.so --count 400000 --seed {first}
@@ -80,6 +87,7 @@ PARTS = {
                      "release asan", """
         tests/references/byvalue/run.py {release} --count 100000 --jobs {jobs} --seed {first}
         tests/references/byvalue/run.py {asan} --count 5000 --jobs {jobs} --seed {middle}
+        tests/system/json_lines_test.py --cleave {release} --lines 60000 --seed {seed}
         tests/references/byvalue/large.py {release} --records 200000 --keys 2 --seed {seed}
         tests/references/byvalue/large.py {release} --records 3000000 --keys 1000000 --seed {seed}
         tests/faults/by_value_test.py --cleave {release} --rounds 10 --seed {seed}"""),
@@ -90,7 +98,7 @@ PARTS = {
                      "its two files by every compiler, sanitizer and processor that is here", "release", """
         env CLEAVE_BOUNDARY_LENGTH=9 build/release/tests/unit_test --gtest_filter=*BoundaryProof*
         env CLEAVE_TEST_SEED={first} CLEAVE_TEST_ROUNDS=500 build/release/tests/unit_test --gtest_filter=BoundaryTest.Random*
-        ./dev test release -R ^amalgamation"""),
+        env CLEAVE_EVERY_COMPILER=1 ./dev test release -R ^amalgamation"""),
     "gzip": Part("gzip is read as by zlib: 100,000 streams, each damaged ten times, in order and on threads", "release", """
         env CLEAVE_GZIP_STREAMS=100000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=GzipReaderTest.Random*
         env CLEAVE_GZIP_STREAMS=20000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=ParallelGzipTest.*"""),
@@ -137,7 +145,7 @@ PARTS = {
     "packages": Part("the Debian packages: the same bytes twice; installed, used, upgraded and removed", "", """
         ./dev package --twice amd64 arm64
         ./dev package --test amd64 arm64
-        tests/system/package_test.py --build build/packaging --cxx c++"""),
+        tests/system/package_test.py --build build/packaging --cxx c++ --all-examples"""),
     "install": Part("each line of README.md that installs the command does so", "", """
         ./dev wheel
         ./dev dist
