@@ -207,7 +207,7 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
                                                open_device(kModule + ":0,cuda-pool:65536")};
     int done = 0;
     int paged = 0;
-    for (unsigned round = 0; round < test::rounds(300); ++round) {
+    for (unsigned round = 0; round < test::rounds(750); ++round) {
         if (hooks_ != nullptr) hooks_->set_seed(round);
         const Dialect dialect = random_dialect(random, round);
         const std::size_t columns = 2 + random.below(3);
@@ -237,8 +237,8 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
         paged += context.report().at(0).pages > 1 ? 1 : 0;
     }
     std::printf("done %d, in pages %d\n", done, paged);
-    EXPECT_GT(done, static_cast<int>(test::rounds(150)));
-    EXPECT_GT(paged, static_cast<int>(test::rounds(15)));
+    EXPECT_GT(done, static_cast<int>(test::rounds(375)));
+    EXPECT_GT(paged, static_cast<int>(test::rounds(38)));
 }
 
 TEST_F(ModuleTest, PagesThatDoNotFitAreHalved) {
