@@ -122,6 +122,14 @@ TEST_F(RunMarkerTest, PutsBackWhatWasReplaced) {
     EXPECT_EQ(root_.files(), (Files{{"a", "old a"}, {"c", "old c"}, {"d/", ""}, {"d/b", "old d/b"}}));
 }
 
+TEST_F(RunMarkerTest, PutsBackWhatWasReplacedWhereNoFileHasTheName) {
+    static_cast<void>(root_.write("a", "old"));
+    kill_run([&](RunMarker& marker) { replace(marker, "a"); });
+    fs::remove(root_.path("a"));
+    EXPECT_NE(RunMarker::take(directory_, kId), nullptr);
+    EXPECT_EQ(root_.files(), (Files{{"a", "old"}}));
+}
+
 TEST_F(RunMarkerTest, PutsNothingBackAfterSuccess) {
     static_cast<void>(root_.write("a", "old"));
     kill_run([&](RunMarker& marker) {
