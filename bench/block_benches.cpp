@@ -1,5 +1,7 @@
 #include <benchmark/benchmark.h>
+#include <iconv.h>
 
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "core/dialect/state_machine.h"
 #include "core/scan/summarise.h"
 #include "core/scan/walker.h"
+#include "features/compressed/text_decoder.h"
 #include "loop2021.h"
 #include "samples.h"
 
@@ -84,6 +87,60 @@ void loop_2021(benchmark::State& state, const Sample& sample) {
 bool is_for_2021(const Sample& sample) { return sample.dialect == Dialect() && sample.name != "stray"; }
 #endif
 
+// Text of windows-1251 in which so many of a thousand bytes are letters above ASCII, in words of six.
+std::vector<std::uint8_t> cyrillic_text(unsigned of_thousand) {
+    std::vector<std::uint8_t> bytes = make_records(samples().front(), kCachedSize).bytes;
+    constexpr std::size_t kWord = 6;
+    std::uint32_t seed = 1;
+    for (std::size_t i = 0; i + kWord <= bytes.size(); i += kWord) {
+        seed = seed * 1664525 + 1013904223;
+        if (seed >> 16 >= 65.536 * of_thousand) continue;
+        for (std::size_t k = 0; k < kWord; ++k) bytes[i + k] = static_cast<std::uint8_t>(0xE0 + (seed >> 8) % 32);
+    }
+    return bytes;
+}
+
+void convert(benchmark::State& state) {
+    const auto bytes = cyrillic_text(static_cast<unsigned>(state.range(0)));
+    const auto decoder = make_text_decoder(encoding_named("cp1251"), false);
+    for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(decoder->decode(bytes).data());
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
+}
+
+void check_utf8(benchmark::State& state) {
+    const auto decoder = make_text_decoder(encoding_named("cp1251"), false);
+    const auto text = decoder->decode(cyrillic_text(static_cast<unsigned>(state.range(0))));
+    const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(valid_utf8(bytes));
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
+}
+
+void convert_by_iconv(benchmark::State& state) {
+    auto bytes = cyrillic_text(static_cast<unsigned>(state.range(0)));
+    std::vector<char> text(2 * bytes.size());
+    iconv_t converter = ::iconv_open("UTF-8", "CP1251");
+    for ([[maybe_unused]] auto _ : state) {
+        char* from = reinterpret_cast<char*>(bytes.data());
+        char* to = text.data();
+        std::size_t left = bytes.size();
+        std::size_t room = text.size();
+        if (::iconv(converter, &from, &left, &to, &room) != 0) state.SkipWithError("iconv failed");
+        benchmark::DoNotOptimize(to);
+    }
+    ::iconv_close(converter);
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
+}
+
+void copy(benchmark::State& state) {
+    const auto bytes = cyrillic_text(0);
+    std::vector<std::uint8_t> copied(bytes.size());
+    for ([[maybe_unused]] auto _ : state) {
+        std::memcpy(copied.data(), bytes.data(), bytes.size());
+        benchmark::ClobberMemory();
+    }
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
+}
+
 template <class Function, class... Arguments>
 void add(const std::string& name, Function function, Arguments... arguments) {
     benchmark::RegisterBenchmark(name.c_str(), function, arguments...);
@@ -105,6 +162,12 @@ void register_block_benches() {
         if (is_for_2021(sample)) add("loop2021/" + std::string(sample.name), loop_2021, std::ref(sample));
 #endif
     }
+    for (const int share : {0, 10, 50, 200, 700}) {
+        benchmark::RegisterBenchmark("convert/cleave", convert)->Arg(share);
+        benchmark::RegisterBenchmark("convert/utf-8", check_utf8)->Arg(share);
+        benchmark::RegisterBenchmark("convert/iconv", convert_by_iconv)->Arg(share);
+    }
+    benchmark::RegisterBenchmark("convert/memcpy", copy);
 }
 
 }  // namespace cleave

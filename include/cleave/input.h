@@ -105,7 +105,8 @@ public:
     const std::string& remote_place() const&& = delete;
     // How the input is compressed. For a stream, this is not known until the first peek(), read() or spool().
     Compression compression() const;
-    // As given to open().
+    // As given to open(). For a stream, kAuto and kUtf16 become what was found with the first peek(), read() or
+    // spool().
     Encoding encoding() const;
     // How many bytes a stream has read from its file, before decompression. spool() keeps this number.
     std::uint64_t consumed() const;

@@ -26,7 +26,8 @@ constexpr std::uint8_t bits_of(Kinds... kinds) {
 
 struct RejectOptions {
     std::string path;                        // of the file; "/dev/stdout" and the like are streams
-    std::optional<std::uint8_t> kinds = {};  // nothing: fields, quotes and size, or for JSON Lines json and size
+    std::optional<std::uint8_t> kinds = {};  // nothing: fields, quotes and size, or for JSON Lines json and size;
+                                             // and encoding, if the input is converted from another one
     // Without a header, how many fields a record has; 0: as many as the first one, which is then never rejected.
     std::uint64_t fields = 0;
     std::uint64_t max_record = std::uint64_t{16} << 20;  // 1 .. kMaxRecordLimit
@@ -35,7 +36,9 @@ struct RejectOptions {
     std::uint64_t at_least = 10;
     bool makes_folder = false;  // the folder of the file, if that alone is missing
     bool replaces = false;      // an existing file
-    bool has_texts = true;      // false: the file does not show the records, and bad quotes are an InputError
+    // By default, the input's encoding counts if it is converted: see Input::open().
+    bool takes_encoding() const { return !kinds || (*kinds & static_cast<std::uint8_t>(RejectKind::kEncoding)) != 0; }
+    bool has_texts = true;  // false: the file does not show the records, and bad quotes are an InputError
 };
 
 // What was set aside. Sizes are in bytes.

@@ -95,6 +95,7 @@ _IN_PYTHON = {
     "cleave index makes the index again": "File.index makes it again",
     "this prints it as CSV: iconv -f UTF-16LE .*": "encoding='utf-16le' reads such a file",
     "this prints it as CSV: iconv -f UTF-16BE .*": "encoding='utf-16be' reads such a file",
+    "; try: iconv -f .* FILE .*": "; bytes.decode makes text of it",
     "this prints it as CSV: iconv -f (UTF-32..) .*": r"bytes.decode('\1') makes text of it",
 }
 

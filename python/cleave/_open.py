@@ -137,8 +137,9 @@ def open(  # noqa: A001
     comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
     allow_open_quote: accept a quote that is never closed; everything after it belongs to the same record.
-    encoding: ``"utf-16le"`` or ``"utf-16be"``: the file is converted to UTF-8 as it is read, and sizes and offsets refer
-        to the UTF-8 text. Without it, the bytes are read as they are, in any encoding in which the bytes that have a
+    encoding: the name of one of Python's codecs for sets of single bytes, such as ``"cp1252"``, or for UTF-8 or UTF-16;
+        or ``"auto"``: the first MiB says which, or it is an ``InputError``. The file is converted to UTF-8 as it is
+        read, and sizes and offsets refer to the UTF-8 text. Without it, the bytes are read as they are, in any encoding in which the bytes that have a
         meaning in CSV are ASCII, such as UTF-8 and Latin-1.
     index: use the index beside the file, ``FILE.cleave``, if ``cleave index`` has made one and the file is still the
         same. Records need not be searched for then, and pieces of a gzip file are read from the middle, without a

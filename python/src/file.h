@@ -151,4 +151,7 @@ private:
     std::optional<RecordIndex> scanned_;           // of the input, not read from an index; likewise
 };
 
+// Adds the classes Summary, RangePlan and Cut, and the functions scan() and plan(), to the module.
+void add_ranges(nanobind::module_& module);
+
 }  // namespace cleave::python

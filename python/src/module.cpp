@@ -26,7 +26,6 @@
 #include "errors.h"
 #include "file.h"
 #include "guarded.h"
-#include "ranges.h"
 #include "settings.h"
 
 namespace nb = nanobind;

@@ -1,5 +1,3 @@
-#include "ranges.h"
-
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

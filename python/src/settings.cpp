@@ -17,8 +17,6 @@ using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
 namespace cleave::python {
 namespace {
 
-constexpr Names<Encoding, 2> kEncodings{{{"utf-16le", Encoding::kUtf16Le}, {"utf-16be", Encoding::kUtf16Be}}};
-
 std::optional<std::uint8_t> byte_of(const char* option, const std::string& text, bool may_be_empty) {
     if (text.empty() && may_be_empty) return std::nullopt;
     if (text.size() != 1) {
@@ -65,7 +63,11 @@ void set(Settings& settings, const std::string& option, const std::string& value
     } else if (option == "header") {
         dialect.header = value_of(kHeaders, "header", value);
     } else if (option == "encoding") {
-        settings.encoding = value_of(kEncodings, "encoding", value);
+        try {
+            settings.encoding = encoding_named(value);
+        } catch (const ArgumentError& error) {
+            throw ArgumentError(std::string("encoding: ") + error.what());
+        }
     } else if (option == "comment") {
         if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
             throw ArgumentError("comment: a prefix without line breaks");

@@ -212,7 +212,21 @@ def test_utf_16(tmp_path: Path, data: bytes, encoding: str) -> None:
         with pytest.raises(cleave.UsageError, match="encoding"):
             cleave.open(source, encoding=encoding)
     with pytest.raises(cleave.UsageError, match="encoding"):
-        cleave.open(path, encoding="latin-1")
+        cleave.open(path, encoding="shift_jis")
+
+
+def test_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("a,b\n\u00e9,\u20ac\n".encode("cp1252"))
+    for encoding, text in (("cp1252", "\u00e9,\u20ac\n"), ("Windows_1252", "\u00e9,\u20ac\n"), ("latin-1", "\u00e9,\x80\n")):
+        pieces = cleave.open(path, encoding=encoding).split(n=1)
+        assert pieces.header + bytes(pieces[0].bytes) == b"a,b\n" + text.encode()
+    with pytest.raises(cleave.UsageError, match=r"^encoding: 'sjis' is not converted here; bytes.decode makes text of it$"):
+        cleave.open(path, encoding="sjis")
+    with pytest.raises(cleave.UsageError, match="did you mean windows_1252"):
+        cleave.open(path, encoding="windows1252")
+    with pytest.raises(cleave.InputError, match="byte 4, line 2"):
+        cleave.open(path, encoding="utf-8")
 
 
 @pytest.mark.parametrize("size", [1, 4093, 4094, 4095, 4096, 4097, 70_000])

@@ -25,7 +25,6 @@ inline constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeSco
 inline constexpr Choice<std::optional<Terminator>> kTerminators[] = {
     {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
 inline constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}};
-inline constexpr Choice<Encoding> kEncodings[] = {{"utf-16le", Encoding::kUtf16Le}, {"utf-16be", Encoding::kUtf16Be}};
 inline constexpr Choice<When> kWhens[] = {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
 inline constexpr Choice<DefaultAction> kDefaultActions[] = {{"keep", DefaultAction::kKeep},
                                                             {"null", DefaultAction::kNull},

@@ -193,7 +193,7 @@ void take_tolerance(const Given& given, Arguments& arguments) {
 void take_inputs(const Given& given, Arguments& arguments) {
     arguments.inputs = given.inputs();
     arguments.snapshot = given.has("snapshot");
-    if (const auto encoding = given.choice("encoding", kEncodings)) arguments.encoding = *encoding;
+    if (const std::string* const name = given.text("encoding")) arguments.encoding = parse_encoding(*name);
     given.refuse_both("encoding", "snapshot");
     const bool many =
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;

@@ -17,6 +17,8 @@
 #include "cli/named.h"
 #include "cli/option_table.h"
 #include "core/offsets/input_head.h"
+#include "core/reader/file_stream.h"
+#include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
 #include "engine/joined.h"
 #include "engine/rejects.h"
@@ -101,6 +103,8 @@ SniffedDialect settle(Context& context, Input& input) {
     if (!foreign) sniffed = settle_dialect(context.arguments.dialect, input);
     if (input.accept_touch()) return settle(context, input);
     refuse_unfit(context, input);
+    if (context.arguments.encoding == Encoding::kAuto)
+        Diagnostics(context).remark(formatted("read as {}", encoding_name(input.encoding())));
     Diagnostics(context).take(sniffed);
     heed_missing_header(context, input, sniffed.dialect);
     return sniffed;
@@ -179,13 +183,17 @@ void throw_in_one(Context& context, const OpenInput& opened, const InputError& e
     throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
 }
 
-Input open_input(const Context& context, const Location& location, const Cancellation* cancellation) {
-    if (!context.arguments.snapshot) return open_named(context, location, cancellation, context.arguments.encoding);
-    if (location.is_url()) throw UsageError("--snapshot: objects do not grow");
-    return Input::open_snapshot(location.name(), cancellation, Access::kMapped);
-}
-
 }  // namespace
+
+Input open_input(const Context& context, const Location& location, const Cancellation* cancellation, Access access) {
+    const Arguments& arguments = context.arguments;
+    if (arguments.snapshot && location.is_url()) throw UsageError("--snapshot: objects do not grow");
+    if (arguments.snapshot) return Input::open_snapshot(location.name(), cancellation, access);
+    Input input = open_named(context, location, cancellation, arguments.encoding, access);
+    FileStream* const stream = InputParts::stream(input);
+    if (stream != nullptr && arguments.rejects && arguments.rejects->takes_encoding()) stream->keep_invalid();
+    return input;
+}
 
 void refuse_unfit(Context& context, Input& input) {
     const auto foreign = foreign_format(input.peek(kSniffSize));
@@ -200,12 +208,12 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     context.header_records = 0;
     context.are_records_lines = false;
     context.meter.reset();
-    Input input = open_input(context, location, cancellation);
+    Input input = open_input(context, location, cancellation, Access::kMapped);
     const std::vector<Location>& inputs = context.arguments.inputs;
     while (joins_inputs(context.arguments.verb) && context.first_input + 1 < inputs.size() && input.peek(1).empty() &&
            compression_named_by(context.location.name()) == Compression::kNone) {
         context.location = inputs[++context.first_input];
-        input = open_input(context, context.location, cancellation);
+        input = open_input(context, context.location, cancellation, Access::kMapped);
     }
     input.set_threads(context.arguments.execution.thread_count());
     if (location.is_stream() && is_terminal(STDIN_FILENO))

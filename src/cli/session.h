@@ -35,6 +35,9 @@ void leave_out_incomplete(const Context& context, OpenInput& opened);
 void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work);
 
+// Opens an input as the options say. Throws what open_named() and Input::open_snapshot() throw.
+Input open_input(const Context& context, const Location& location, const Cancellation* cancellation, Access access);
+
 // For the input at Context::location, of which nothing was read: throws InputError if it is not CSV, or compressed data
 // that is cut short, and warns if its suffix promises compressed data.
 void refuse_unfit(Context& context, Input& input);

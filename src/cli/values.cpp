@@ -241,6 +241,14 @@ std::uint8_t parse_byte(const std::string& option, const std::string& text) {
     throw UsageError(formatted("{}: '{}' is not one byte", option, text));
 }
 
+Encoding parse_encoding(const std::string& text) {
+    try {
+        return encoding_named(text);
+    } catch (const ArgumentError& error) {
+        throw UsageError(formatted("--encoding: {}", error.what()));
+    }
+}
+
 std::vector<std::string> separate(const std::string& names) {
     std::istringstream stream(names);
     return {std::istream_iterator<std::string>(stream), {}};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cleave/encoding.h"
 #include "cli/options.h"
 
 namespace cleave::cli {
@@ -42,6 +43,9 @@ ByteRange parse_byte_range(const std::string& option, const std::string& text);
 
 // One byte, written as itself, \t, \0, \\, \xHH, or "tab".
 std::uint8_t parse_byte(const std::string& option, const std::string& text);
+
+// A name that encoding_named() knows.
+Encoding parse_encoding(const std::string& text);
 
 template <class T>
 struct Choice {

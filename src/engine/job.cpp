@@ -26,7 +26,6 @@
 #include "core/offsets/input_head.h"
 #include "core/reader/location.h"
 #include "core/scan/check_arguments.h"
-#include "core/writer/check_arguments.h"
 #include "core/writer/destination.h"
 #include "core/writer/dry_target.h"
 #include "core/writer/file_target.h"

@@ -411,6 +411,10 @@ def splitting():
     yield row("of xz data", "-j", "4", encode=xz)
     yield row("of bzip2 data", encode=bz2.compress)
     yield row("of a zip archive", encode=zipped)
+    yield row("of UTF-16", "--encoding", "utf-16le", encode=lambda data: data.decode().encode("utf-16-le"))
+    # A set with ASCII among its other bytes, so the pieces are the same.
+    yield row("of a set of single bytes", "--encoding", "mac-arabic", encode=lambda data: data.replace(b'"', b"\xa2"))
+    yield row("of UTF-8 that is checked", "--encoding", "utf-8")
     yield row("--force", "--force", "-j", "1", old=(1, 2, 5))
     yield row("--force from a pipe", "--force", old=(1, 2, 5), piped=True)
     yield row("--resume", "--resume", "-j", "1", kind=Resumed, right=(1, 4))

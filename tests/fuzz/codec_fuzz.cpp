@@ -8,11 +8,11 @@
 #include "choices.h"
 #include "cleave/error.h"
 #include "core/writer/encoder.h"
-#include "decoded.h"
 #include "features/compressed/decoder.h"
 #include "features/compressed/parallel_decoder.h"
 #include "gzip_members.h"
 #include "inputs.h"
+#include "packed.h"
 
 namespace cleave::test {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "choices.h"
 #include "cleave/error.h"
-#include "decoded.h"
 #include "features/compressed/parallel_decoder.h"
 #include "gzip_members.h"
 #include "inputs.h"
+#include "packed.h"
 
 namespace cleave::test {
 namespace {

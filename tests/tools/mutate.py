@@ -95,7 +95,7 @@ TESTS = {
     "src/features/arrow": ["columns_test -*TwoGigabytes", "column_stream_test", "fork_test", "changed_input_test"],
     "src/features/check": ["examine_test", cases("check")],
     "src/features/compressed": ["codec_test", "decoder_test", "parallel_decoder_test", "zip_decoder_test",
-        "utf16_decoder_test", "chunk_test", "gzip_reader_test", "parallel_gzip_test", "gzip_index_test",
+        "text_decoder_test", "chunk_test", "gzip_reader_test", "parallel_gzip_test", "gzip_index_test",
         cases("compress streams index")],
     "src/features/gpu": ["offload_test -Module.ThatOthers*", "device_lane_test", cases("device machine")],
     "src/features/index": ["index_file_test", "contract_test", cases("index"), "gzip_index_test"],

@@ -4,8 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "cleave/encoding.h"
-
 namespace cleave {
 namespace {
 
@@ -123,15 +121,6 @@ bool is_cut_short(Compression format, std::span<const std::uint8_t> head) {
     if (format == Compression::kZip) return kZipMember.starts_with(text);
     return std::ranges::any_of(
         kMagics, [&](const Magic& magic) { return magic.format == format && magic.begin.starts_with(text); });
-}
-
-std::string_view encoding_name(Encoding encoding) {
-    switch (encoding) {
-        case Encoding::kBytes: break;
-        case Encoding::kUtf16Le: return "utf-16le";
-        case Encoding::kUtf16Be: return "utf-16be";
-    }
-    return "bytes";
 }
 
 }  // namespace cleave

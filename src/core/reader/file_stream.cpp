@@ -70,7 +70,7 @@ void FileStream::find_compression() {
     if (std::exchange(is_known_, true)) return;
     const auto head = reader_.head(kMagicSize);
     compression_ = compression_of(head);
-    decoder_ = make_stream_decoder(reader_, compression_, encoding_, std::move(observer_));
+    decoder_ = make_stream_decoder(reader_, compression_, conversion_, std::move(observer_));
     if (decoder_) {
         decoder_->set_threads(threads_);
     } else {

@@ -24,7 +24,7 @@ public:
     // As for SourceReader and make_stream_decoder().
     FileStream(const Source& source, const Cancellation* cancellation, Encoding encoding,
                std::shared_ptr<DecodeObserver> observer = nullptr)
-        : reader_(source, cancellation), encoding_(encoding), observer_(std::move(observer)) {}
+        : reader_(source, cancellation), conversion_{encoding}, observer_(std::move(observer)) {}
 
     std::span<const std::uint8_t> peek(std::size_t size) override;
     std::span<const std::uint8_t> read() override;
@@ -35,6 +35,10 @@ public:
     // Known once peek(), read() or find_compression() has been called.
     Compression compression() const noexcept { return compression_; }
     void find_compression();
+    // As given; Encoding::kAuto and kUtf16 become what was found once peek() or read() has been called.
+    Encoding encoding() const noexcept { return decoder_ ? decoder_->encoding() : conversion_.encoding; }
+    // See Conversion. Call it before anything is read.
+    void keep_invalid() noexcept { conversion_.keeps_invalid = true; }
     // See StreamDecoder; known when the compression is.
     std::string inner_suffix() const { return decoder_ ? decoder_->inner_suffix() : ""; }
     // Whether find_compression() has read a byte of a stream that is not decoded.
@@ -56,7 +60,7 @@ private:
     std::span<const std::uint8_t> read_unfiltered();
 
     SourceReader reader_;
-    Encoding encoding_;
+    Conversion conversion_;
     std::shared_ptr<DecodeObserver> observer_;
     unsigned threads_ = 1;
     std::uint64_t other_ = 0;

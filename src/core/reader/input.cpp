@@ -242,7 +242,10 @@ std::span<const std::uint8_t> Input::bytes() const& {
 }
 
 Compression Input::compression() const { return is_stream() ? impl_->stream->compression() : impl_->compression; }
-Encoding Input::encoding() const { return opened().encoding; }
+Encoding Input::encoding() const {
+    if (is_stream()) return impl_->stream->encoding();
+    return impl_->encoding == Encoding::kAuto ? Encoding::kUtf8 : impl_->encoding;  // of an empty file
+}
 std::uint64_t Input::consumed() const { return is_stream() ? impl_->stream->consumed() : impl_->consumed; }
 
 void Input::leave_out(std::uint64_t size) {
@@ -283,6 +286,7 @@ void Input::spool(Meter* meter) {
     impl.consumed = impl.stream->consumed();
     impl.compression = impl.stream->compression();
     impl.inner_suffix = impl.stream->inner_suffix();
+    impl.encoding = impl.stream->encoding();
     // From here on, the copy is the source.
     Source& source = impl.source;
     source.version.reset();

@@ -70,15 +70,25 @@ public:
     // How many threads may decode.
     virtual void set_threads(unsigned threads) noexcept = 0;
 
+    // What the text is converted from; Encoding::kAuto before the first next(), if it is to be found.
+    virtual Encoding encoding() const noexcept { return Encoding::kBytes; }
+
     // Of the file in a zip archive, if its name has one that can be found.
     virtual const std::string& inner_suffix() const noexcept = 0;
 };
 
 class DecodeObserver;
 
+// What text is converted from, and whether bytes that are not valid become bytes that are not UTF-8 rather than an
+// error.
+struct Conversion {
+    Encoding encoding = Encoding::kBytes;
+    bool keeps_invalid = false;
+};
+
 // What decodes the bytes of `reader`, of which head() has been called; null if they are neither compressed nor to be
 // converted. `reader` must outlive it. `observer`, which may be null, sees what is decoded of gzip.
-std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& reader, Compression format, Encoding encoding,
+std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& reader, Compression format, Conversion conversion,
                                                    std::shared_ptr<DecodeObserver> observer);
 
 }  // namespace cleave

@@ -41,4 +41,7 @@ inline Destination destination_of(const OutputOptions& options) {
             .leaves_files = !is_dry && !is_store};
 }
 
+// Throws ArgumentError if cleave/output.h does not allow the options, which callers of the library pass in.
+void check(const OutputOptions& options);
+
 }  // namespace cleave

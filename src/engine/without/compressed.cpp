@@ -8,13 +8,13 @@
 namespace cleave {
 
 // NOLINTBEGIN(performance-unnecessary-value-param): what decodes keeps the observer
-std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& /*reader*/, Compression format, Encoding encoding,
+std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& /*reader*/, Compression format, Conversion conversion,
                                                    std::shared_ptr<DecodeObserver> /*observer*/) {
     if (format != Compression::kNone) {
         throw InputError("it is compressed with " + std::string(compression_name(format)) +
                          ", which this build of cleave does not read");
     }
-    if (encoding != Encoding::kBytes) throw ArgumentError("this build of cleave does not convert text");
+    if (conversion.encoding != Encoding::kBytes) throw ArgumentError("this build of cleave does not convert text");
     return nullptr;
 }
 // NOLINTEND(performance-unnecessary-value-param)

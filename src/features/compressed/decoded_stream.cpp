@@ -9,7 +9,7 @@
 #include "core/reader/stream_decoder.h"
 #include "features/compressed/inflate/parallel_gzip.h"
 #include "features/compressed/parallel_decoder.h"
-#include "features/compressed/utf16_decoder.h"
+#include "features/compressed/text_decoder.h"
 #include "features/compressed/zip_records.h"
 
 namespace cleave {
@@ -166,21 +166,24 @@ bool Decompressed::read_compressed() {
 // Converts a stream to UTF-8, after it was decompressed if it needs that.
 class Converted final : public StreamDecoder {
 public:
-    Converted(SourceReader& reader, Encoding encoding, std::unique_ptr<Decompressed> before)
-        : reader_(reader), before_(std::move(before)), converter_(encoding) {
-        if (!before_) waiting_ = reader.head(0);
-    }
+    Converted(SourceReader& reader, Conversion conversion, std::unique_ptr<Decompressed> before)
+        : reader_(reader), before_(std::move(before)), conversion_(conversion) {}
 
     std::span<const std::uint8_t> next() override {
+        if (!decoder_) begin();
         for (;;) {
-            const auto bytes = waiting_.empty() ? read() : std::exchange(waiting_, {});
+            const auto bytes = take();
             if (bytes.empty()) {
-                converter_.finish();
+                decoder_->finish();
                 return {};
             }
-            if (const auto text = converter_.decode(bytes); !text.empty()) return text;
+            auto text = decoder_->decode(bytes);
+            text = text.subspan(std::exchange(left_out_, 0));
+            if (!text.empty()) return text;
         }
     }
+
+    Encoding encoding() const noexcept override { return conversion_.encoding; }
 
     void set_threads(unsigned threads) noexcept override {
         if (before_) before_->set_threads(threads);
@@ -189,6 +192,37 @@ public:
     const std::string& inner_suffix() const noexcept override { return before_ ? before_->inner_suffix() : none_; }
 
 private:
+    // Reads the beginning, and finds out what it is.
+    void begin() {
+        if (!before_) {
+            const auto head = reader_.head(0);
+            sample_.assign(head.begin(), head.end());
+        }
+        const Encoding wanted = conversion_.encoding;
+        bool is_whole = false;
+        while (sample_.size() < sample_size(wanted) && !is_whole) {
+            const auto bytes = read();
+            sample_.insert(sample_.end(), bytes.begin(), bytes.end());
+            is_whole = bytes.empty();
+        }
+        waiting_ = sample_;
+        conversion_.encoding = settle_encoding(wanted, sample_, is_whole);
+        constexpr std::uint8_t kMark[] = {0xEF, 0xBB, 0xBF};
+        const bool has_mark =
+            (wanted == Encoding::kUtf16 && !sample_.empty()) ||
+            (wanted == Encoding::kUtf8Sig && std::ranges::mismatch(sample_, kMark).in2 == std::end(kMark));
+        if (has_mark) left_out_ = std::size(kMark);
+        decoder_ = make_text_decoder(conversion_.encoding, conversion_.keeps_invalid);
+    }
+
+    // The next bytes, not too many at once.
+    std::span<const std::uint8_t> take() {
+        if (waiting_.empty()) return read();
+        const auto bytes = waiting_.first(std::min(waiting_.size(), SourceReader::kReadSize));
+        waiting_ = waiting_.subspan(bytes.size());
+        return bytes;
+    }
+
     std::span<const std::uint8_t> read() {
         if (before_) return before_->next();
         const auto buffer = reader_.buffer().grow(SourceReader::kReadSize);
@@ -197,21 +231,24 @@ private:
 
     SourceReader& reader_;
     std::unique_ptr<Decompressed> before_;  // may be null
-    std::span<const std::uint8_t> waiting_;
-    Utf16Decoder converter_;
+    Conversion conversion_;
+    std::vector<std::uint8_t> sample_;       // the beginning
+    std::span<const std::uint8_t> waiting_;  // what is left of it
+    std::size_t left_out_ = 0;               // bytes of the text
+    std::unique_ptr<TextDecoder> decoder_;   // not before begin()
     const std::string none_;
 };
 
 }  // namespace
 
-std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& reader, Compression format, Encoding encoding,
+std::unique_ptr<StreamDecoder> make_stream_decoder(SourceReader& reader, Compression format, Conversion conversion,
                                                    std::shared_ptr<DecodeObserver> observer) {
     std::unique_ptr<Decompressed> decompressed;
     if (format != Compression::kNone) {
         decompressed = std::make_unique<Decompressed>(reader, format, std::move(observer));
     }
-    if (encoding == Encoding::kBytes) return decompressed;
-    return std::make_unique<Converted>(reader, encoding, std::move(decompressed));
+    if (conversion.encoding == Encoding::kBytes) return decompressed;
+    return std::make_unique<Converted>(reader, conversion, std::move(decompressed));
 }
 
 }  // namespace cleave

@@ -188,7 +188,9 @@ std::string reason_of(const Reject& reject, const SieveRules& rules) {
                    std::to_string(rules.fields);
         case RejectKind::kQuotes: return reject.what;
         case RejectKind::kSize: return "more than " + std::to_string(rules.max_record) + " bytes";
-        case RejectKind::kEncoding: return "not UTF-8";
+        case RejectKind::kEncoding:
+            if (rules.encoding < Encoding::kFirstCharset) return "not UTF-8";
+            return "a byte that " + std::string(encoding_name(rules.encoding)) + " does not define";
         case RejectKind::kNul: return "a NUL byte";
         case RejectKind::kJson: break;
     }

@@ -12,6 +12,7 @@
 
 #include "base/unfilled_buffer.h"
 #include "cleave/dialect.h"
+#include "cleave/encoding.h"
 #include "cleave/fields.h"
 #include "cleave/kernel.h"
 #include "cleave/rejects.h"
@@ -28,7 +29,8 @@ struct SieveRules {
     bool refuses_quotes = false;  // bad quotes are an InputError
     std::uint64_t fields = 0;     // 0: not checked
     std::uint64_t max_record = 0;
-    bool keeps_texts = true;  // false: no byte of a reject is kept anywhere
+    bool keeps_texts = true;               // false: no byte of a reject is kept anywhere
+    Encoding encoding = Encoding::kBytes;  // that the input is converted from
 };
 
 // A record, or a line of a broken one, that is rejected.

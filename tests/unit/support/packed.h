@@ -1,12 +1,14 @@
 // Compressed texts: gzip as the library writes it, and streams in the formats that are only read, made and read by the
-// libraries of the formats, each in one call.
+// libraries of the formats, each in one call. And streams decoded in order, without threads.
 #pragma once
 
 #include <lzma.h>
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cleave/compression.h"
 
@@ -29,5 +31,21 @@ std::optional<std::string> decoded_at_once(Compression format, const std::string
 // The text of the one file that the directory of a zip archive lists, if its sizes have 32 bits; nothing if something
 // is wrong with it. Believes the directory, and reads nothing else but the data.
 std::optional<std::string> unzipped(const std::string& archive);
+
+struct DecodedInOrder {
+    std::string text;
+    std::string error;
+    std::size_t left = 0;  // bytes that were not taken
+    bool is_whole = false;
+
+    bool operator==(const DecodedInOrder&) const = default;
+};
+
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+// Gives the decoder `part` bytes at a time, and room for `room` bytes of output, except for gzip. Stops once at least
+// `most` bytes are decoded.
+DecodedInOrder decoded_in_order(std::string_view stream, Compression format, std::size_t part, std::size_t room,
+                                std::size_t most = kAll);
 
 }  // namespace cleave::test

@@ -30,8 +30,8 @@ public:
         const std::string names = names_text();
         print_verdict(!names.empty());
         print_size();
-        print_not_text("not UTF-8", census().not_utf8);
-        print_not_text("NUL bytes", census().nuls);
+        print_not_text("not UTF-8", census().not_utf8, "; --encoding NAME converts");
+        print_not_text("NUL bytes", census().nuls, "");
         if (examination().json) {
             print_json_lines(*examination().json);
             print_none();
@@ -75,7 +75,7 @@ private:
                        const std::string& what) const;
     void print_marks() const;
     void print_verdict(bool names_are_doubtful) const;
-    void print_not_text(const char* what, const Tally& tally) const;
+    void print_not_text(const char* what, const Tally& tally, const char* hint) const;
     void print_more_ragged() const;
     std::string print_place(const Place& place, const std::string& what) const;
 
@@ -337,8 +337,8 @@ void TextReport::print_verdict(bool names_are_doubtful) const {
                report_.sound ? formatted("{}", fmt::join(doubts, ", ")) : "");
 }
 
-void TextReport::print_not_text(const char* what, const Tally& tally) const {
-    if (tally.count > 0) line(what, formatted("{}, the first {}", amount(tally.count), place(*tally.first)));
+void TextReport::print_not_text(const char* what, const Tally& tally, const char* hint) const {
+    if (tally.count > 0) line(what, formatted("{}, the first {}{}", amount(tally.count), place(*tally.first), hint));
 }
 
 // Concatenating files that begin with a byte order mark leaves marks inside, which readers take for data.

@@ -123,7 +123,7 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.inputs = std::span(arguments.inputs).subspan(context.first_input);
     const Cancellation* const cancellation = opened.input.cancellation();
     options.open = [&context, cancellation, inputs = options.inputs](std::size_t number) {
-        return open_named(context, inputs[number], cancellation, context.arguments.encoding, Access::kRead);
+        return open_input(context, inputs[number], cancellation, Access::kRead);
     };
     options.examine = [&](std::size_t number, Input& input) {
         const Location first = std::exchange(context.location, options.inputs[number]);

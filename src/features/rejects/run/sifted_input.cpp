@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/input_parts.h"
@@ -68,10 +69,11 @@ private:
     const std::shared_ptr<const Shifts> shifts_;
 };
 
-std::uint8_t kinds_of(const RejectOptions& options, const Dialect& dialect) {
-    const std::uint8_t by_default = is_json_lines(dialect)
-                                        ? bits_of(RejectKind::kJson, RejectKind::kSize)
-                                        : bits_of(RejectKind::kFields, RejectKind::kQuotes, RejectKind::kSize);
+std::uint8_t kinds_of(const RejectOptions& options, const Dialect& dialect, Encoding encoding) {
+    std::uint8_t by_default = is_json_lines(dialect)
+                                  ? bits_of(RejectKind::kJson, RejectKind::kSize)
+                                  : bits_of(RejectKind::kFields, RejectKind::kQuotes, RejectKind::kSize);
+    if (encoding != Encoding::kBytes) by_default |= bits_of(RejectKind::kEncoding);
     const std::uint8_t kinds = options.kinds.value_or(by_default);
     const std::uint8_t all_but_quotes = UINT8_MAX - bits_of(RejectKind::kQuotes);
     return options.has_texts ? kinds : static_cast<std::uint8_t>(kinds & all_but_quotes);
@@ -87,8 +89,13 @@ public:
           kernel_(checked_kernel(execution)),
           memory_(MemoryManager::or_default(execution.memory)),
           head_(read_head(input, dialect, mode, options.max_record)),
-          rules_{dialect,        kinds_of(options, dialect), !options.has_texts,
-                 options.fields, options.max_record,         options.has_texts},
+          rules_{dialect,
+                 kinds_of(options, dialect, input.encoding()),
+                 !options.has_texts,
+                 options.fields,
+                 options.max_record,
+                 options.has_texts,
+                 input.encoding()},
           file_(options, input, head_.has_header ? head_.bytes : std::vector<std::uint8_t>()) {
         heed_head();
     }
@@ -145,6 +152,12 @@ private:
 
 // Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
 void Rejects::heed_head() {
+    const bool takes_encoding = (rules_.kinds & bits_of(RejectKind::kEncoding)) != 0;
+    if (takes_encoding && rules_.encoding != Encoding::kBytes && !is_utf8(head_.bytes)) {
+        const Reject header{
+            .offset = 0, .size = 0, .before = 0, .kind = RejectKind::kEncoding, .what = "", .fields = 0};
+        throw InputError("the header is bad: " + reason_of(header, rules_), head_.sample_place);
+    }
     if (head_.sample.empty() || (!head_.has_header && rules_.fields > 0) || is_json_lines(rules_.dialect)) return;
     const bool is_strict = (rules_.kinds & bits_of(RejectKind::kQuotes)) != 0 || rules_.refuses_quotes;
     FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);

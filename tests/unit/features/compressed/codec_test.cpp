@@ -15,9 +15,9 @@
 #include "cleave/compression.h"
 #include "cleave/error.h"
 #include "core/writer/encoder.h"
-#include "decoded.h"
 #include "features/compressed/decoder.h"
 #include "inputs.h"
+#include "packed.h"
 
 namespace cleave::codec_test {
 

@@ -11,10 +11,10 @@
 
 #include "cleave/error.h"
 #include "cleave/input.h"
-#include "decoded.h"
 #include "features/compressed/decoder.h"
 #include "features/compressed/parallel_decoder.h"
 #include "inputs.h"
+#include "packed.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 

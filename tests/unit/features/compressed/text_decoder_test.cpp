@@ -1,4 +1,4 @@
-// UTF-16 becomes UTF-8, however its bytes arrive. containers.case compares it with iconv.
+// Text becomes UTF-8, however its bytes arrive. containers.case and encodings_test.py compare it with others.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -6,12 +6,12 @@
 
 #include "cleave/error.h"
 #include "cleave/input.h"
-#include "features/compressed/utf16_decoder.h"
+#include "features/compressed/text_decoder.h"
 #include "inputs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
-namespace cleave::test::utf16_decoder_test {
+namespace cleave::test::text_decoder_test {
 
 std::string encoded(const std::u16string& text, Encoding encoding) {
     std::string bytes;
@@ -44,16 +44,16 @@ struct Converted {
     std::string error;
 };
 
-Converted convert(std::string_view bytes, Encoding encoding, std::size_t part) {
-    Utf16Decoder decoder(encoding);
+Converted convert(std::string_view bytes, Encoding encoding, std::size_t part, bool keeps_invalid = false) {
+    const auto decoder = make_text_decoder(encoding, keeps_invalid);
     Converted converted;
     try {
         while (!bytes.empty()) {
-            const auto text = decoder.decode(bytes_of(bytes.substr(0, part)));
+            const auto text = decoder->decode(bytes_of(bytes.substr(0, part)));
             converted.text.append(text.begin(), text.end());
             bytes.remove_prefix(std::min(part, bytes.size()));
         }
-        decoder.finish();
+        decoder->finish();
     } catch (const InputError& error) {
         converted.error = error.what();
     }
@@ -147,6 +147,77 @@ TEST(Utf16Decoder, ErrorsSayWhere) {
     }
 }
 
+// What comes before an invalid byte is converted, whatever the parts.
+TEST(TextDecoder, PartsChangeNothing) {
+    const Encoding cp1252 = encoding_named("Windows 1252");
+    Random random(12);
+    for (int i = 0; i < 300; ++i) {
+        const std::string before(random.below(70), 'x');
+        const std::string bytes = before + "\x80\n\xE9" + before;
+        const std::string text = before + "\xE2\x82\xAC\n\xC3\xA9" + before;
+        const std::string place = std::to_string(bytes.size());
+        for (const std::size_t part : kParts) {
+            EXPECT_EQ(convert(bytes, cp1252, part).text, text);
+            const Converted bad = convert(bytes + "\x81" + bytes, cp1252, part);
+            EXPECT_EQ(bad.text, text);
+            EXPECT_EQ(bad.error, "cp1252 text with byte 0x81, which the set does not define (byte " + place +
+                                     ", line 2 before its conversion)");
+            EXPECT_EQ(convert(bytes + "\x81", cp1252, part, true).text, text + "\xED\xB2\x81");
+
+            EXPECT_EQ(convert(text, Encoding::kUtf8, part).text, text);
+            const std::string size = std::to_string(text.size());
+            for (const std::string invalid : {"\xC3x", "\x81", "\xE2\x82x", "\xF0\x9F\x98\n", "\xED\xA0\x80", "\xFF"}) {
+                const Converted wrong = convert(text + invalid + text, Encoding::kUtf8, part);
+                EXPECT_EQ(wrong.text, text);
+                EXPECT_NE(wrong.error.find(" text that is not valid (byte " + size + ", line 2)"), std::string::npos)
+                    << wrong.error;
+                EXPECT_EQ(convert(text + invalid, Encoding::kUtf8, part, true).text, text + invalid);
+            }
+            for (const std::string cut : {"\xC3", "\xE2\x82", "\xF0\x9F\x98"}) {
+                EXPECT_EQ(convert(text + cut, Encoding::kUtf8, part).error,
+                          "utf-8 text that ends within a character (byte " + size + ", line 2)");
+            }
+        }
+    }
+}
+
+TEST(TextDecoder, NamesArePythons) {
+    EXPECT_EQ(encoding_name(encoding_named("Latin-1")), "iso8859-1");
+    EXPECT_EQ(encoding_named("UTF_16LE"), Encoding::kUtf16Le);
+    EXPECT_EQ(encoding_named("U8"), Encoding::kUtf8);
+    EXPECT_EQ(encoding_named("utf-8-sig"), Encoding::kUtf8Sig);
+    EXPECT_EQ(encoding_named("auto"), Encoding::kAuto);
+    for (const std::string_view name : encoding_names()) EXPECT_EQ(encoding_name(encoding_named(name)), name);
+    EXPECT_THROW(encoding_named("shift_jis"), ArgumentError);
+    EXPECT_THROW(encoding_named("bytes"), ArgumentError);
+    EXPECT_THROW(encoding_named(""), ArgumentError);
+}
+
+// The name of what is found in a pipe that gives its bytes one by one or all at once, and its text.
+TEST(EncodedInput, FindsItsEncoding) {
+    const TemporaryDirectory folder;
+    const auto expect = [&](const std::string& bytes, Encoding wanted, std::string_view name, const std::string& text) {
+        const Pipe pipe(bytes, {1, 2, 5, 65'536});
+        for (const std::string& from : {folder.write("in", bytes), pipe.path()}) {
+            Input input = Input::open(from, nullptr, Access::kRead, wanted);
+            const auto found = input.peek(text.size() + 1);
+            EXPECT_EQ(std::string(found.begin(), found.end()), text);
+            EXPECT_EQ(encoding_name(input.encoding()), name);
+            input.spool();
+            EXPECT_EQ(encoding_name(input.encoding()), name);
+        }
+    };
+    const std::string text = "id,name\n1,caf\xC3\xA9\n";
+    expect(text, Encoding::kAuto, "utf-8", text);
+    expect("\xEF\xBB\xBF" + text, Encoding::kAuto, "utf-8", "\xEF\xBB\xBF" + text);
+    expect("\xEF\xBB\xBF" + text, Encoding::kUtf8Sig, "utf-8-sig", text);
+    expect("id,name\n1,caf\xE9\n", Encoding::kAuto, "cp1252", text);
+    expect(encoded(u"\uFEFFid,name\n1,caf\u00E9\n", Encoding::kUtf16Be), Encoding::kUtf16, "utf-16be", text);
+    EXPECT_EQ(Input::open(folder.write("in", ""), nullptr, Access::kRead, Encoding::kAuto).encoding(), Encoding::kUtf8);
+    Input unknown = Input::open(folder.write("in", "a,\xCF\xF0\xE8\xE2\n"), nullptr, Access::kRead, Encoding::kAuto);
+    EXPECT_THROW(unknown.peek(1), InputError);
+}
+
 TEST(EncodedInput, IsAStreamOfUtf8) {
     std::u16string text;
     std::string wanted;
@@ -180,4 +251,4 @@ TEST(EncodedInput, IsAStreamOfUtf8) {
     EXPECT_EQ(plain.encoding(), Encoding::kBytes);
 }
 
-}  // namespace cleave::test::utf16_decoder_test
+}  // namespace cleave::test::text_decoder_test

@@ -1,10 +1,9 @@
-#include "core/writer/check_arguments.h"
+#include "core/writer/destination.h"
 
 #include <string>
 
 #include "cleave/error.h"
 #include "cleave/names.h"
-#include "core/writer/destination.h"
 
 namespace cleave {
 namespace {

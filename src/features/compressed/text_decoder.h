@@ -1,0 +1,52 @@
+// Converts text to UTF-8, part by part; the parts change neither the result nor an error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cleave/encoding.h"
+
+namespace cleave {
+
+// For one thread at a time.
+class TextDecoder {
+public:
+    TextDecoder() = default;
+    TextDecoder(const TextDecoder&) = delete;
+    TextDecoder& operator=(const TextDecoder&) = delete;
+    virtual ~TextDecoder() = default;
+
+    // The UTF-8 of the next bytes; valid until the next call. Empty if they do not complete a character. Throws
+    // InputError, whose text says where, for bytes that are not valid; std::bad_alloc.
+    virtual std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes) = 0;
+
+    // Throws InputError if the text ends within a character.
+    virtual void finish() = 0;
+};
+
+// A byte order mark becomes that of UTF-8. If the decoder keeps what is invalid, UTF-8 passes as it is, and a byte that
+// a set does not define becomes what Python's "surrogateescape" makes of it, which is not UTF-8 either. `encoding` is
+// what settle_encoding() returns.
+std::unique_ptr<TextDecoder> make_text_decoder(Encoding encoding, bool keeps_invalid);
+
+// How many bytes at the beginning settle_encoding() needs, unless there are fewer.
+std::size_t sample_size(Encoding wanted);
+
+// How to read text that begins with `head`; with `is_whole`, that is all of it. Throws InputError for a byte order mark
+// that contradicts `wanted`, and if what is wanted is to be found, and cannot be.
+Encoding settle_encoding(Encoding wanted, std::span<const std::uint8_t> head, bool is_whole);
+
+// The same for Encoding::kAuto and text without a byte order mark.
+Encoding guess_encoding(std::span<const std::uint8_t> head, bool is_whole);
+
+// How many bytes are complete characters of UTF-8, and whether the rest is the start of one.
+struct ValidUtf8 {
+    std::size_t size;
+    bool is_cut;
+};
+ValidUtf8 valid_utf8(std::span<const std::uint8_t> text);
+
+}  // namespace cleave
