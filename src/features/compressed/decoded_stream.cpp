@@ -170,14 +170,12 @@ public:
         : reader_(reader), before_(std::move(before)), conversion_(conversion) {}
 
     std::span<const std::uint8_t> next() override {
-        if (!decoder_) begin();
+        if (!std::exchange(has_begun_, true)) begin();
         for (;;) {
             const auto bytes = take();
-            if (bytes.empty()) {
-                decoder_->finish();
-                return {};
-            }
-            auto text = decoder_->decode(bytes);
+            if (bytes.empty() && decoder_) decoder_->finish();
+            if (bytes.empty()) return {};
+            auto text = decoder_ ? decoder_->decode(bytes) : bytes;
             text = text.subspan(std::exchange(left_out_, 0));
             if (!text.empty()) return text;
         }
@@ -200,7 +198,8 @@ private:
         }
         const Encoding wanted = conversion_.encoding;
         bool is_whole = false;
-        while (sample_.size() < sample_size(wanted) && !is_whole) {
+        constexpr std::size_t kLongestMark = 4;
+        while (sample_.size() < (wanted == Encoding::kAuto ? kEncodingSample : kLongestMark) && !is_whole) {
             const auto bytes = read();
             sample_.insert(sample_.end(), bytes.begin(), bytes.end());
             is_whole = bytes.empty();
@@ -235,7 +234,8 @@ private:
     std::vector<std::uint8_t> sample_;       // the beginning
     std::span<const std::uint8_t> waiting_;  // what is left of it
     std::size_t left_out_ = 0;               // bytes of the text
-    std::unique_ptr<TextDecoder> decoder_;   // not before begin()
+    bool has_begun_ = false;
+    std::unique_ptr<TextDecoder> decoder_;  // null: the text is passed on as it is
     const std::string none_;
 };
 

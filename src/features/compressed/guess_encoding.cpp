@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/utf8.h"
 #include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "features/compressed/text_decoder.h"
@@ -227,19 +226,6 @@ bool has_nuls_of_utf16(Bytes text) {
     return all > 1 && all * kLeastShare >= text.size() && (nuls[0] == 0 || nuls[1] == 0);
 }
 
-// Throws for text that is UTF-8 but for a few bytes.
-void refuse_damaged_utf8(Bytes text, std::size_t invalid) {
-    std::size_t characters = 0;
-    std::size_t others = 0;
-    for (const std::uint8_t *at = text.data(), *const end = at + text.size(); at < end;) {
-        const std::uint64_t size = utf8_size(at, end);
-        characters += size > 1 ? 1 : 0;
-        others += size == 0 ? 1 : 0;
-        at += std::max<std::uint64_t>(size, 1);
-    }
-    if (characters > others) give_up({{"utf-8 that is not valid", "windows-1252"}}, invalid);
-}
-
 }  // namespace
 
 Encoding guess_encoding(Bytes head, bool is_whole) {
@@ -251,7 +237,8 @@ Encoding guess_encoding(Bytes head, bool is_whole) {
     }
     const ValidUtf8 valid = valid_utf8(head);
     if (valid.size == head.size() || (valid.is_cut && !is_whole)) return Encoding::kUtf8;
-    refuse_damaged_utf8(head, valid.size);
+    const auto is_high = [](std::uint8_t byte) { return byte >= 0x80; };
+    if (std::ranges::any_of(head.first(valid.size), is_high)) give_up({{"damaged utf-8", "windows-1252"}}, valid.size);
     // The last word may not be all there.
     std::size_t end = head.size();
     while (!is_whole && end > 0 && is_letter(head[end - 1])) --end;

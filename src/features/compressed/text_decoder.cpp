@@ -21,6 +21,8 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/unfilled_buffer.h"
@@ -32,8 +34,6 @@ namespace {
 
 constexpr std::size_t kGroup = 16;      // units
 constexpr std::size_t kMostOfUnit = 3;  // bytes of UTF-8; a pair of units has 4
-constexpr std::uint16_t kMark = 0xFEFF;
-constexpr std::uint16_t kSwappedMark = 0xFFFE;
 
 bool is_high(std::uint16_t unit) { return (unit & 0xFC00) == 0xD800; }
 bool is_low(std::uint16_t unit) { return (unit & 0xFC00) == 0xDC00; }
@@ -70,7 +70,6 @@ private:
     [[noreturn]] void fail(const char* what, std::uint64_t offset) const;
     template <bool kIsBig>
     std::uint8_t* convert(std::span<const std::uint8_t> bytes, std::uint8_t* to);
-    void check_mark(std::uint16_t unit);
     std::uint8_t* append(std::uint8_t* to, std::uint16_t unit);
 
     const Encoding encoding_;
@@ -78,8 +77,6 @@ private:
     std::uint16_t high_ = 0;   // the first half of a character; 0: none
     std::uint8_t odd_ = 0;     // the first byte of a unit
     bool has_odd_ = false;
-    bool has_mark_ = false;
-    bool has_bytes_mark_ = false;  // it begins with the first two bytes of the mark of UTF-8
     std::vector<std::uint8_t> text_;
 };
 
@@ -88,22 +85,7 @@ void Utf16Decoder::fail(const char* what, std::uint64_t offset) const {
                      " before its conversion)");
 }
 
-// Takes the first two units.
-void Utf16Decoder::check_mark(std::uint16_t unit) {
-    const bool is_big = encoding_ == Encoding::kUtf16Be;
-    if (units_ == 0) {
-        if (unit == kSwappedMark) fail("that begins with the byte order mark of the other byte order", 0);
-        has_mark_ = unit == kMark;
-        has_bytes_mark_ = unit == (is_big ? 0xEFBB : 0xBBEF);
-        return;
-    }
-    if (has_mark_ && unit == 0) fail("that begins with the byte order mark of UTF-32", 0);
-    if (has_bytes_mark_ && (is_big ? unit >> 8U : unit & 0xFFU) == 0xBF)
-        fail("that begins with the byte order mark of UTF-8", 0);
-}
-
 std::uint8_t* Utf16Decoder::append(std::uint8_t* to, std::uint16_t unit) {
-    if (units_ < 2) check_mark(unit);
     const std::uint64_t offset = 2 * units_++;
     if (high_ != 0) {
         if (!is_low(unit)) fail("with an unpaired surrogate", offset - 2);
@@ -139,7 +121,7 @@ std::uint8_t* Utf16Decoder::convert(std::span<const std::uint8_t> bytes, std::ui
         bytes = bytes.subspan(1);
     }
     while (bytes.size() >= 2) {
-        while (units_ > 1 && high_ == 0 && bytes.size() >= 2 * kGroup && take_ascii<kIsBig>(bytes.data(), to)) {
+        while (high_ == 0 && bytes.size() >= 2 * kGroup && take_ascii<kIsBig>(bytes.data(), to)) {
             to += kGroup;
             units_ += kGroup;
             bytes = bytes.subspan(2 * kGroup);
@@ -374,12 +356,6 @@ private:
     std::vector<std::uint8_t> joined_;
 };
 
-class NoDecoder final : public TextDecoder {
-public:
-    std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes) override { return bytes; }
-    void finish() override {}
-};
-
 }  // namespace
 
 ValidUtf8 valid_utf8(std::span<const std::uint8_t> text) {
@@ -402,37 +378,22 @@ ValidUtf8 valid_utf8(std::span<const std::uint8_t> text) {
 }
 
 std::unique_ptr<TextDecoder> make_text_decoder(Encoding encoding, bool keeps_invalid) {
-    if (encoding == Encoding::kUtf16Le || encoding == Encoding::kUtf16Be) {
-        return std::make_unique<Utf16Decoder>(encoding);
-    }
-    if (encoding == Encoding::kBytes || (encoding < Encoding::kFirstCharset && keeps_invalid)) {
-        return std::make_unique<NoDecoder>();
-    }
-    if (encoding < Encoding::kFirstCharset) return std::make_unique<Utf8Decoder>(encoding);
+    const bool is_utf8 = encoding == Encoding::kUtf8 || encoding == Encoding::kUtf8Sig;
+    if (encoding == Encoding::kBytes || (is_utf8 && keeps_invalid)) return nullptr;
+    if (is_utf8) return std::make_unique<Utf8Decoder>(encoding);
+    if (encoding < Encoding::kFirstCharset) return std::make_unique<Utf16Decoder>(encoding);
     return std::make_unique<CharsetDecoder>(encoding, keeps_invalid);
-}
-
-std::size_t sample_size(Encoding wanted) {
-    constexpr std::size_t kLongestMark = 4;
-    return wanted == Encoding::kAuto ? kEncodingSample : kLongestMark;
 }
 
 Encoding settle_encoding(Encoding wanted, std::span<const std::uint8_t> head, bool is_whole) {
     using namespace std::string_view_literals;
-    if (wanted == Encoding::kUtf16Le || wanted == Encoding::kUtf16Be) return wanted;  // the decoder looks at the mark
+    constexpr std::pair<std::string_view, Encoding> kMarks[] = {{"\xEF\xBB\xBF"sv, Encoding::kUtf8},
+                                                                {"\xFF\xFE\0\0"sv, Encoding::kBytes},  // UTF-32
+                                                                {"\0\0\xFE\xFF"sv, Encoding::kBytes},
+                                                                {"\xFF\xFE"sv, Encoding::kUtf16Le},
+                                                                {"\xFE\xFF"sv, Encoding::kUtf16Be}};
     const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-    struct Mark {
-        std::string_view bytes;
-        const char* name;
-        Encoding encoding;
-    };
-    constexpr Mark kMarks[] = {{"\xEF\xBB\xBF"sv, "UTF-8", Encoding::kUtf8},
-                               {"\xFF\xFE\0\0"sv, "UTF-32", Encoding::kBytes},
-                               {"\0\0\xFE\xFF"sv, "UTF-32", Encoding::kBytes},
-                               {"\xFF\xFE"sv, "UTF-16LE", Encoding::kUtf16Le},
-                               {"\xFE\xFF"sv, "UTF-16BE", Encoding::kUtf16Be}};
-    const Mark* const mark = std::ranges::find_if(kMarks, [&](const Mark& one) { return text.starts_with(one.bytes); });
-    const bool is_utf8 = wanted == Encoding::kUtf8 || wanted == Encoding::kUtf8Sig;
+    const auto* const mark = std::ranges::find_if(kMarks, [&](const auto& row) { return text.starts_with(row.first); });
     const std::string name(encoding_name(wanted));
     if (mark == std::end(kMarks)) {
         if (wanted == Encoding::kAuto) return guess_encoding(head, is_whole);
@@ -440,10 +401,13 @@ Encoding settle_encoding(Encoding wanted, std::span<const std::uint8_t> head, bo
         if (head.empty()) return Encoding::kUtf16Le;
         throw InputError(name + " text without a byte order mark; it may be utf-16le or utf-16be");
     }
-    const bool is_wide = mark->encoding == Encoding::kUtf16Le || mark->encoding == Encoding::kUtf16Be;
-    if (wanted == Encoding::kAuto || (wanted == Encoding::kUtf16 && is_wide)) return mark->encoding;
-    if (is_utf8 && mark->encoding == Encoding::kUtf8) return wanted;
-    throw InputError(name + " text that begins with the byte order mark of " + mark->name +
+    const Encoding found = mark->second;
+    if (wanted == found || (wanted == Encoding::kUtf8Sig && found == Encoding::kUtf8)) return wanted;
+    if (wanted == Encoding::kAuto ||
+        (wanted == Encoding::kUtf16 && found > Encoding::kBytes && found < Encoding::kUtf16))
+        return found;
+    throw InputError(name + " text that begins with the byte order mark of " +
+                     (found == Encoding::kBytes ? "utf-32" : std::string(encoding_name(found))) +
                      " (byte 0 before its conversion)");
 }
 

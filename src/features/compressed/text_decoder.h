@@ -29,13 +29,11 @@ public:
 
 // A byte order mark becomes that of UTF-8. If the decoder keeps what is invalid, UTF-8 passes as it is, and a byte that
 // a set does not define becomes what Python's "surrogateescape" makes of it, which is not UTF-8 either. `encoding` is
-// what settle_encoding() returns.
+// what settle_encoding() returns. Null if there is nothing to do.
 std::unique_ptr<TextDecoder> make_text_decoder(Encoding encoding, bool keeps_invalid);
 
-// How many bytes at the beginning settle_encoding() needs, unless there are fewer.
-std::size_t sample_size(Encoding wanted);
-
-// How to read text that begins with `head`; with `is_whole`, that is all of it. Throws InputError for a byte order mark
+// How to read text that begins with `head`, kEncodingSample bytes for Encoding::kAuto and at least 4 for others; with
+// `is_whole`, that is all of it. Throws InputError for a byte order mark
 // that contradicts `wanted`, and if what is wanted is to be found, and cannot be.
 Encoding settle_encoding(Encoding wanted, std::span<const std::uint8_t> head, bool is_whole);
 
