@@ -1,6 +1,7 @@
 // The encodings of text that can be read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

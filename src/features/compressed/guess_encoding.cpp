@@ -55,7 +55,7 @@ bool is_vowel(std::uint8_t byte) {
     return low >= 0x80 ? !is_one_of(low, "\xE7\xF1\xDF\x9A\x9E") : low != 0 && is_one_of(low, "aeiouy");
 }
 
-enum class Fit { kYes, kOpen, kRare, kNo };  // kRare: only if others fit
+enum class Fit { kYes, kOpen, kNo };
 
 // Of a letter, in lower case, that is another one in windows-1250 or 1257; 0 stands for the end of the word. Of other
 // letters kOpen.
@@ -73,16 +73,14 @@ Fit fit_of(std::uint8_t letter, std::uint8_t before, std::uint8_t after) {
         case 0xF1: return fits_if(is_vowel(after));                                                      // ñ
         case 0xE7: return after == 0 || is_vowel(after) ? Fit::kOpen : Fit::kNo;                         // ç
         case 0xEB: return is_vowel(before) ? Fit::kOpen : Fit::kNo;                                      // ë
-        case 0xE3:                                                                                       // ã
-            if (after == 0 || lower(after) == 's') return Fit::kRare;
-            return fits_if(is_one_of(lower(after), "oe"));
-        case 0xF5: return fits_if(lower(after) == 'e');                                     // õ
-        case 0xE5: return Fit::kYes;                                                        // å
-        case 0xE6: return fits_if(before == 0 || !is_vowel(before));                        // æ
-        case 0xF8: return fits_if((before == 0 || !is_vowel(before)) && !is_vowel(after));  // ø
-        case 0xFB: return fits_if(lower(before) == 'o');                                    // û
-        case 0x9C: return fits_if(is_one_of(lower(after), "ui"));                           // œ
-        case 0xE1: return is_one_of(lower(before), "aeo") ? Fit::kNo : Fit::kOpen;          // ß in cp437
+        case 0xE3: return fits_if(is_one_of(lower(after), "oe"));                                        // ã
+        case 0xF5: return fits_if(lower(after) == 'e');                                                  // õ
+        case 0xE5: return Fit::kYes;                                                                     // å
+        case 0xE6: return fits_if(before == 0 || !is_vowel(before));                                     // æ
+        case 0xF8: return fits_if((before == 0 || !is_vowel(before)) && !is_vowel(after));               // ø
+        case 0xFB: return fits_if(lower(before) == 'o');                                                 // û
+        case 0x9C: return fits_if(is_one_of(lower(after), "ui"));                                        // œ
+        case 0xE1: return is_one_of(lower(before), "aeo") ? Fit::kNo : Fit::kOpen;                       // ß in cp437
         case 0x9A:
         case 0x9E:
         case 0xFF: return Fit::kNo;
@@ -128,7 +126,6 @@ public:
         }
         constexpr std::size_t kLeastRatio = 8;
         if (misfits_ > 0 && misfits_ * kLeastRatio > fits_) give_up(kUnclear, first_misfit_);
-        if (rare_ > fits_) give_up(kUnclear, first_rare_);
     }
 
 private:
@@ -146,8 +143,6 @@ private:
     std::size_t fits_ = 0;
     std::size_t misfits_ = 0;
     std::size_t first_misfit_ = 0;
-    std::size_t rare_ = 0;
-    std::size_t first_rare_ = 0;
 };
 
 void Doubter::judge_word(std::size_t begin, std::size_t end) {
@@ -178,7 +173,6 @@ void Doubter::judge_letter(std::size_t i, std::uint8_t before, std::uint8_t afte
                         (before >= 0x80 && !may_follow(letter, lower(before)));
     if (is_odd || fit == Fit::kNo) doubt(i);
     if (!is_odd && fit == Fit::kYes) ++fits_;
-    if (!is_odd && fit == Fit::kRare && rare_++ == 0) first_rare_ = i;
 }
 
 // Between letters: "don't", "l'eau", "qu'il", "dell'arte".
