@@ -30,7 +30,7 @@ import postgres
 from harness import finish, kill_group, need, need_sight, read, write
 
 GUIDE = os.path.join(common.HERE, "..", "..", "..", "doc", "guide")
-PAGES = ("pieces.md", "load.md", "batch.md", "json_lines.md", "verify.md", "vendor.md")   # the order of CHECKS
+PAGES = ("pieces.md", "load.md", "batch.md", "json_lines.md", "verify.md", "vendor.md", "repair.md")   # the order of CHECKS
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN_BY = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}
 ROWS = 20000
@@ -467,6 +467,24 @@ def duckdb_redacted(bench):
         need(lines == [["3", "40", str(sum(amounts))]], "the join gives %s" % lines)
 
 
+def duckdb_rejects(bench):
+    """Set bad records aside"""
+    common.module("duckdb")
+    import duckdb as database
+    bad = [b"7,8\n", b'9,"a note"b,c\n', b'10,11,"two\n12,13,lines",more\n', b'14,15,"open\n']
+    with kitchen(bench, "Set bad records aside") as at:
+        step = ROWS // len(bad)
+        mixed = b"".join(bad[k] + b"".join(at.records[k * step:(k + 1) * step]) for k in range(len(bad)))
+        write(at.path("big.csv"), HEADER + mixed)
+        at.cook()
+        listed = [json.loads(line) for line in read(at.path("bad.jsonl")).splitlines()]
+        need([line["text"].encode() for line in listed] == bad, "the rejects are %s" % listed)
+        with database.connect(at.path("big.db")) as base:
+            rows = base.execute("SELECT id, amount, coalesce(note, '') FROM big ORDER BY id").fetchall()
+        wanted = csv.reader(io.StringIO(b"".join(at.records).decode(), newline=""))
+        need(rows == [(int(number), int(amount), note) for number, amount, note in wanted], "other rows are loaded")
+
+
 def vendor(bench):
     """Hand-over to a vendor"""
     with kitchen(bench, "Hand-over to a vendor") as at:
@@ -723,6 +741,8 @@ CHECKS = [
     manifest_check,
     # vendor.md
     vendor, duckdb_redacted,
+    # repair.md
+    duckdb_rejects,
 ]
 
 
@@ -731,9 +751,10 @@ NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces":
           "Partitions in Spark": ("java",), "Ranges with GNU parallel": ("parallel",)}
 MODULES = {"pandas": ("pandas", "cleave"), "pyarrow": ("pyarrow", "cleave"), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
-           "Partitions in Spark": ("pyspark",), "Airflow": ("cleave",), "Prefect": ("cleave",), "dbt": ("dbt.adapters.duckdb",)}
+           "Partitions in Spark": ("pyspark",), "Airflow": ("cleave",), "Prefect": ("cleave",), "dbt": ("dbt.adapters.duckdb",),
+           "Set bad records aside": ("duckdb",)}
 WITHOUT_INPUT = ("Training, validation and test data",)   # its recipe computes a part from a value
-RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
+RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|big\.db|bad\.jsonl|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
                     r"|sales|regions|openai|data|snowflake|redshift|bigquery|stored)$")
 
 
