@@ -42,7 +42,7 @@ from ._native import version as __version__
 from ._open import open
 from ._pieces import Piece, Pieces, ValuePiece, ValuePieces
 from ._ranges import Cut, Plan, Summary, plan, scan, scan_bytes
-from ._types import Check, Dialect, Place, RaggedRecord
+from ._types import Check, Dialect, Place, RaggedRecord, Reject
 
 __all__ = [
     "Check",
@@ -60,6 +60,7 @@ __all__ = [
     "Place",
     "Plan",
     "RaggedRecord",
+    "Reject",
     "RuleError",
     "Summary",
     "UsageError",

@@ -201,11 +201,18 @@ def _is_bytes(kind: pyarrow.DataType) -> bool:
     return bool(pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind))
 
 
-def batches(file: Source, request: Request, span: list[int] | None = None) -> Iterator[pyarrow.RecordBatch]:
+def batches(
+    file: Source,
+    request: Request,
+    span: list[int] | None = None,
+    reject: Callable[[int, Unfit], None] | None = None,
+) -> Iterator[pyarrow.RecordBatch]:
     """The columns of a file, or of the records of a span of it, with one row for each record that is not empty, or for
     each record.
 
     span: the offset, the size, and how many records of the file are before it; as ``select`` takes it.
+    reject: is called with the number, from 0, of each record with a value that is not of its type. These records are
+        left out, and do not raise an error.
 
     Raises InputError with the byte and the record, both as the file counts them.
     """
@@ -215,25 +222,37 @@ def batches(file: Source, request: Request, span: list[int] | None = None) -> It
     mark = 0 if request.missing_is_null or not request.columns else request.columns[0]
     is_extra = mark not in request.columns  # then it may be any bytes, and so are all columns until they are cast
     columns = (*request.columns, mark) if is_extra else request.columns
-    is_binary = is_extra or any(map(_is_bytes, request.schema.types))
+    is_binary = is_extra or reject is not None or any(map(_is_bytes, request.schema.types))
 
-    def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, Unfit | None]:
-        """What is delivered of a batch, the number of its records, and its fault; rows count from its first record."""
+    def typed(batch: pyarrow.RecordBatch) -> tuple[pyarrow.RecordBatch, int, list[Unfit]]:
+        """What is delivered of a batch, the number of its records, and its faults, or the first if they are errors;
+        rows count from its first record."""
         present = None if request.keeps_empty else batch.column(columns.index(mark)).is_valid()
         rows = batch if present is None or present.false_count == 0 else batch.filter(present)
         rows = rows.select(range(len(request.columns)))
+        faults = []
         try:
-            return _typed(_as_text(rows, request) if is_binary else rows, request), batch.num_rows, None
+            rows = _typed(rows, request)
         except Unfit as unfit:
-            row = unfit.row if present is None else _index_of(present, unfit.row)
-            return rows, batch.num_rows, Unfit(row, unfit.message)
+            faults = [unfit] if reject is None else _faults(rows, request)
+        if faults and reject is not None:
+            is_bad = pyarrow.compute.is_in(
+                pyarrow.array(range(rows.num_rows)), value_set=pyarrow.array([unfit.row for unfit in faults])
+            )
+            rows = _typed(rows.filter(pyarrow.compute.invert(is_bad)), request)
+        if faults and present is not None:
+            numbers = pyarrow.compute.indices_nonzero(present)
+            faults = [Unfit(numbers[unfit.row].as_py(), unfit.message, unfit.column) for unfit in faults]
+        return rows, batch.num_rows, faults
 
     record = span[2] if span else 0
     strings = _strings(file, columns, request, request.missing_is_null, span, is_binary)
-    for batch, records, unfit in ahead(typed, strings, file._threads):
-        if unfit is not None:
+    for batch, records, faults in ahead(typed, strings, file._threads):
+        for unfit in faults:
             where = record + unfit.row
-            raise InputError(unfit.message, _start_of(file, where), where + 1)
+            if reject is None:
+                raise InputError(unfit.message, _start_of(file, where), where + 1)
+            reject(where, unfit)
         record += records
         for start in range(0, batch.num_rows, request.batch_size):
             yield batch.slice(start, request.batch_size)
@@ -348,43 +367,46 @@ def _start_of(file: Source, record: int) -> int | None:
         return None
 
 
-def _index_of(present: pyarrow.BooleanArray, row: int) -> int:
-    """Where the value number `row` of those that are present is, from 0."""
-    return int(pyarrow.compute.indices_nonzero(present)[row].as_py())
-
-
 class Unfit(Exception):
     """The first value of a column that does not have the column's type."""
 
-    def __init__(self, row: int, message: str) -> None:
+    def __init__(self, row: int, message: str, column: str | None = None) -> None:
         super().__init__()
         self.row = row
         self.message = message
+        self.column = column
 
 
-def _as_text(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
-    """The bytes as strings, unless the column is one of bytes. Raises Unfit."""
-    arrays = [
-        column
-        if _is_bytes(field.type)
-        else attempted(lambda part: part.cast(pyarrow.string()), column, f"field {number + 1} is not UTF-8")
-        for number, field, column in zip(request.columns, request.schema, batch.columns)
-    ]
-    return pyarrow.RecordBatch.from_arrays(arrays, batch.schema.names) if arrays else batch
+def _faults(batch: pyarrow.RecordBatch, request: Request) -> list[Unfit]:
+    """All rows with a value that is not of its type."""
+    few = 256  # rows; each fault costs that they are converted again
+    faults = []
+    for start in range(0, batch.num_rows, few):
+        part, end = batch.slice(start, few), min(start + few, batch.num_rows)
+        while part.num_rows > 0:
+            try:
+                _typed(part, request)
+                break
+            except Unfit as unfit:
+                faults.append(Unfit(end - part.num_rows + unfit.row, unfit.message, unfit.column))
+                part = part.slice(unfit.row + 1)
+    return faults
 
 
 def _typed(batch: pyarrow.RecordBatch, request: Request) -> pyarrow.RecordBatch:
-    """Raises Unfit."""
+    """Raises Unfit for the first row with a fault."""
     arrays, unfit = [], []
     for number, field, column in zip(request.columns, request.schema, batch.columns):
         try:
+            if _is_bytes(column.type) and not _is_bytes(field.type):
+                column = attempted(lambda part: part.cast(pyarrow.string()), column, f"field {number + 1} is not UTF-8")
             array = (request.convert or converted)(field, column, request.nulls)
             if number in request.guessed:
                 _check_writing(field, column, array, request.guessed[number])
             arrays.append(array)
         except Unfit as error:
             hint = "; the type was found from the first values, and a schema can give another" if number in request.guessed else ""
-            unfit.append(Unfit(error.row, error.message + hint))
+            unfit.append(Unfit(error.row, error.message + hint, field.name))
     if unfit:
         raise min(unfit, key=lambda error: error.row)
     if not arrays:

@@ -15,7 +15,7 @@ from ._columns import Columns, Key, Limits, Selection
 from ._errors import UsageError
 from ._native import KeyRing
 from ._pieces import Pieces, ValuePieces
-from ._types import Check, Dialect, Place, RaggedRecord
+from ._types import Check, Dialect, Place, RaggedRecord, Reject
 
 if TYPE_CHECKING:
     import pyarrow
@@ -504,6 +504,7 @@ class File:
         batch_size: int | None = None,
         *,
         missing_is_null: bool = False,
+        rejects: list[Reject] | str | os.PathLike[str] | None = None,
     ) -> Iterator[pyarrow.RecordBatch]:
         """The records as Arrow record batches, with one row for each record that is not empty. Needs pyarrow.
 
@@ -522,12 +523,30 @@ class File:
             threads read the file.
         missing_is_null: a record may have any number of fields: those that it lacks are null, and surplus ones are left
             out. Otherwise every record must have as many fields as the header.
+        rejects: sets bad records aside, as ``write`` does, and those with a value that does not fit its type, instead
+            of raising an error. A list gets each as a ``Reject``, before the batch of the next record, and any number
+            may be bad. Otherwise it is the path of a new file, which appears when all batches have been taken; more
+            bad records than 1 %, if more than ten, raise InputError then. Only for a file that was opened by its path;
+            one that is compressed is copied to a temporary file.
 
         Raises InputError, with the byte and the record, for a value that does not fit its type, a record with a
         different number of fields, and bytes that are not UTF-8 in the columns that are delivered. The byte of such a
         value is None if the input can be read only once, as a pipe can, and a compressed file without an index.
         """
-        return self._batches(columns, schema, nulls, batch_size, missing_is_null, None)
+        if rejects is None:
+            return self._batches(columns, schema, nulls, batch_size, missing_is_null, None)
+        from . import _batches, _rejects
+
+        sink = rejects if isinstance(rejects, list) else _arguments.file("rejects", rejects)
+        request = _batches.Request.of(self._native.names(), columns, schema, nulls, missing_is_null, batch_size)
+        return _rejects.batches(self, request, sink)
+
+    def _without_rejects(self, path: str, has_any_fields: bool, has_any_number: bool) -> File:
+        """The file without the records that a strict reader refuses, which are listed in a new file."""
+        file = File.__new__(File)
+        native = self._native.without_rejects(os.fsencode(path), has_any_fields, has_any_number)
+        file.__dict__.update(self.__dict__, _open=native, _columns=weakref.WeakSet())
+        return file
 
     def stream(
         self,

@@ -29,6 +29,23 @@ class RaggedRecord(NamedTuple):
     fields: int
 
 
+class Reject(NamedTuple):
+    """A record, or a line of a broken one, that was set aside.
+
+    byte: offset from the start of the input.
+    record: how many records and rejected lines precede it, plus 1; the header is not counted.
+    reason: what is wrong with it.
+    text: its bytes, with the line break.
+    column: the name of the column whose value is not of its type; None if something else is wrong.
+    """
+
+    byte: int
+    record: int
+    reason: str
+    text: bytes
+    column: str | None = None
+
+
 class Dialect(NamedTuple):
     """What the bytes of a file mean. Anything not given was found from the first 64 KiB.
 

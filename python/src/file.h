@@ -106,6 +106,11 @@ public:
     // Writes pieces as `cleave split` does, all or none, and returns their paths in order. `progress` is None, or is
     // called by this thread with the bytes done and the bytes in all, which are None if that is not known.
     std::vector<std::string> write(const Writing& writing, nanobind::object progress);
+    // The file without the records that a strict reader refuses, which are listed in a new file at `list`. The number
+    // of fields may be any, and so may the number of bad records, if so chosen.
+    std::unique_ptr<File> without_rejects(const std::string& list, bool has_any_fields, bool has_any_number);
+    // Of such a file, a record, counted from 0 after the header: its place in all of the input, and its bytes.
+    std::pair<Place, nanobind::bytes> reject(std::uint64_t record);
     // Makes the index of the file, which is used from then on, and returns its path.
     std::string make_index();
     // The values in the header, or "column_1" and so on if there is none.
@@ -149,6 +154,7 @@ private:
     std::string warning_;                          // why an index is not used, until it has been passed on
     std::shared_ptr<Input> copied_;                // a gzip file with an index, copied, for parts under rules
     std::optional<RecordIndex> scanned_;           // of the input, not read from an index; likewise
+    std::shared_ptr<Sifting> sifting_;             // set if records were left out
 };
 
 // Adds the classes Summary, RangePlan and Cut, and the functions scan() and plan(), to the module.

@@ -336,6 +336,19 @@ NB_MODULE(_native, module) {
             "page_size"_a, "range"_a.none())
         .def("write", &write_pieces, "policy"_a, "columns"_a.none(), "rules"_a, "keys"_a.none(), "names"_a,
              "compression"_a.none(), "level"_a.none(), "manifest"_a, "rejects"_a, "replace"_a, "progress"_a.none())
+        .def(
+            "without_rejects",
+            [](File& self, const nb::bytes& list, bool has_any_fields, bool has_any_number) {
+                return self.without_rejects(text_of(list), has_any_fields, has_any_number);
+            },
+            "list"_a, "has_any_fields"_a, "has_any_number"_a)
+        .def(
+            "reject",
+            [](File& self, std::uint64_t record) {
+                const auto [place, bytes] = self.reject(record);
+                return nb::make_tuple(place.offset, place.record, bytes);
+            },
+            "record"_a)
         .def("make_index", [](File& self) {
             const std::string path = self.make_index();
             return nb::bytes(path.data(), path.size());

@@ -113,6 +113,37 @@ std::string list_of(const std::vector<std::size_t>& columns) {
 
 }  // namespace
 
+std::unique_ptr<File> File::without_rejects(const std::string& list, bool has_any_fields, bool has_any_number) {
+    if (!is_regular_) throw ArgumentError("rejects: only for a file that was opened by its path");
+    RejectOptions options{.path = list};
+    if (has_any_number) options.per_million = 1'000'000;
+    if (has_any_fields && !is_json_lines(sniffed_.dialect)) {
+        options.kinds = bits_of(RejectKind::kQuotes, RejectKind::kSize);
+    }
+    Settings settings = settings_;
+    settings.uses_index = false;
+    std::shared_ptr<Input> input;
+    run([&] {
+        input = reopened();
+        input->spool();
+    });
+    std::unique_ptr<File> left(new File(std::move(input), settings, true));
+    left->run([&] {
+        left->sifting_ =
+            sift(*left->input_, left->sniffed_.dialect, settings.has_header ? HeaderMode::kRepeat : HeaderMode::kNone,
+                 options, left->execution());
+        left->sifting_->publish();
+        left->sifting_->commit();
+    });
+    return left;
+}
+
+std::pair<Place, nb::bytes> File::reject(std::uint64_t record) {
+    const std::uint64_t start = start_of(record);
+    const Place place = sifting_->in_input({start, header_records() + record});
+    return {{place.offset, place.record - header_records()}, read(start, start_of(record + 1) - start, 0)};
+}
+
 // The input for a job, which reads a stream to its end. If a file is a stream, it is opened again where the command
 // would not copy it either, so that the pieces have the same names, and that no value is copied under rules. Pipes
 // are read, and can then not be used again.

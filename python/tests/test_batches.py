@@ -7,6 +7,7 @@ import datetime
 import gzip
 import io
 import itertools
+import json
 import os
 import random
 import subprocess
@@ -445,3 +446,85 @@ def test_the_head_of_what_is_read_once_leaves_the_rest(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"id\n1\n2\n3\n"))
     f = cleave.open(path)
     assert f.head(1).num_rows == 1 and f.schema.field("id").type == pyarrow.int64() and f.records == 3
+
+
+def damaged(chance: random.Random, count: int) -> Iterator[tuple[bytes, tuple[Any, ...] | None, str | None]]:
+    """Records, each with its row or, if it is rejected, with the column at fault; there is no row for an empty one."""
+    for i in range(count):
+        note = chance.choice(["plain", "", "two\nlines", "a, b", "K\u00f6ln"])
+        text = b'"%s"' % note.encode() if note else b""
+        ending = chance.choice([b"\n", b"\r\n"])
+        fault = chance.choice(["", "id", "x", "both", "note", "more", "less", "quotes", "open", "none"])
+        if fault in ("", "id", "x", "both") or chance.random() < 0.5:
+            bad = fault if fault in ("id", "x", "both") and chance.random() < 0.1 else ""
+            number = b"%dq" % i if bad in ("id", "both") else b"%d" % i
+            x = b"z" if bad in ("x", "both") else chance.choice([b"", b"2.5"])
+            row = (i, float(x) if x else None, note) if not bad else None
+            yield number + b"," + x + b"," + text + ending, row, {"": None, "both": "id"}.get(bad, bad)
+        elif fault == "none":
+            yield ending, None, None
+        else:
+            bodies = {"note": b"1,2,\xff", "more": b"1,2," + text + b",3", "less": b"1", "quotes": b'1,2,"a"b', "open": b'1,2,"a'}
+            yield bodies[fault] + ending, None, "note" if fault == "note" else None
+
+
+@pytest.mark.parametrize(("threads", "ending"), [(1, ""), (4, ""), (2, ".gz")])
+def test_rejects_are_what_was_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, ending: str
+) -> None:
+    monkeypatch.setattr(_batches, "SHARED_READ_SIZE", 1 << 13)
+    made = [*damaged(random.Random(7), 3000), (b"1,,end\n", (1, None, "end"), None)]
+    data = b"id,x,note\n" + b"".join(text for text, _, _ in made)
+    path = tmp_path / ("in.csv" + ending)
+    path.write_bytes(gzip.compress(data) if ending else data)
+    rows = [row for _, row, _ in made if row is not None]
+    wanted, byte = [], len(b"id,x,note\n")
+    for record, (text, row, column) in enumerate(made, 1):
+        if row is None and text.strip():
+            wanted.append((byte, record, text, column))
+        byte += len(text)
+    schema = {"id": "int64", "x": "float64"}
+    with cleave.open(path, threads=threads) as f:
+        rejects: list[cleave.Reject] = []
+        seen = 0
+        found = []
+        for batch in f.batches(schema=schema, rejects=rejects):
+            assert len(rejects) > seen
+            seen = len(rejects)
+            found += list(zip(*(column.to_pylist() for column in batch.columns)))
+        assert found == rows
+        assert [(each.byte, each.record, each.text, each.column) for each in rejects] == wanted
+        assert {each.reason for each in rejects if each.column == "x"} == {"the value of column 'x' is not of type double"}
+        with pytest.raises(cleave.InputError, match="records are bad.*; record 1, byte 10: 1 field"):
+            list(f.batches(schema=schema, rejects=tmp_path / "bad"))
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_a_file_of_rejects(tmp_path: Path) -> None:
+    path, bad = tmp_path / "in.csv", tmp_path / "bad.jsonl"
+    path.write_bytes(b"a,b\n1,2\nx,3\n4\n" + b"5,\xff\n" * 9 + b"6,7\n" * 2000)
+    f = cleave.open(path)
+    for _ in f.batches(schema={"a": int}, rejects=bad, batch_size=10):
+        assert not bad.exists()
+        break
+    assert sum(batch.num_rows for batch in f.batches(schema={"a": int}, rejects=bad)) == 2001
+    lines = [json.loads(line) for line in bad.read_text().splitlines()]
+    assert lines[:2] == [
+        {
+            **{"byte": 8, "size": 4, "record": 2, "reason": "the value of column 'a' is not of type int64"},
+            **{"column": "a", "text": "x,3\n", "header": "a,b\n"},
+        },
+        {"byte": 12, "size": 2, "record": 3, "reason": "1 field, not 2", "text": "4\n"},
+    ]
+    assert [(line["column"], line["base64"]) for line in lines[2:]] == [("b", "NSz/Cg==")] * 9
+    with pytest.raises(FileExistsError, match=r"bad\.jsonl"):
+        list(f.batches(rejects=bad))
+    every: list[cleave.Reject] = []
+    assert sum(batch.num_rows for batch in f.batches(["b"], missing_is_null=True, rejects=every)) == 2003
+    assert {each.column for each in every} == {"b"}
+    path.write_bytes(b"a\nx\n")
+    with pytest.raises(cleave.InputError, match="^1 of 1 records are bad; record 1, byte 2: the value of column 'a' is"):
+        list(cleave.open(path).batches(schema={"a": int}, rejects=tmp_path / "more"))
+    with pytest.raises(cleave.UsageError, match="rejects: only for a file that was opened by its path"):
+        list(cleave.open(b"a\n1\n").batches(rejects=[]))
+    assert sorted(os.listdir(tmp_path)) == ["bad.jsonl", "in.csv"]

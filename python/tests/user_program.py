@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 import cleave
-from cleave import Check, Columns, Cut, Dialect, File, Piece, Pieces, Place, Plan, Summary, ValuePiece, ValuePieces
+from cleave import Check, Columns, Cut, Dialect, File, Piece, Pieces, Place, Plan, Reject, Summary, ValuePiece, ValuePieces
 
 
 def look(f: File) -> int:
@@ -109,11 +109,17 @@ def fail(path: Path) -> tuple[int | None, int | None, int, str]:
     return byte, record, code, where
 
 
+def mended(reject: Reject) -> bytes:
+    column: str | None = reject.column
+    return reject.text.replace((column or reject.reason).encode(), b"%d %d" % (reject.byte, reject.record))
+
+
 def main(path: Path) -> None:
     with cleave.open(path, delimiter=",", threads=2) as f:
         print(look(f), cut(f)[:3], cut_by_value(f)[:1], write(f, path.parent / "out")[:1], f.index())
         with cleave.open(path.read_bytes(), dialect=f.dialect) as memory, open(path, "rb") as file:
             print(memory.records, cleave.open(file).records, plan(path.read_bytes(), f.dialect), fail(path))
+        print(mended(Reject(0, 1, "type", b"text", column="text")))
         copy = cast(File, pickle.loads(pickle.dumps(f)))
         print(copy, copy.records, cleave.__version__)
 

@@ -2,11 +2,11 @@
 
 #include <optional>
 
+#include "cleave/rejects.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "core/scan/line_counter.h"
 #include "engine/joined.h"
-#include "engine/rejects.h"
 
 namespace cleave::cli {
 namespace {

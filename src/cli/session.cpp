@@ -10,6 +10,7 @@
 
 #include "base/shell_word.h"
 #include "cleave/foreign.h"
+#include "cleave/rejects.h"
 #include "cli/diagnostics.h"
 #include "cli/feature_parts.h"
 #include "cli/formatted.h"
@@ -21,7 +22,6 @@
 #include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
 #include "engine/joined.h"
-#include "engine/rejects.h"
 #include "engine/rules.h"
 
 namespace cleave::cli {

@@ -21,6 +21,7 @@
 #include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "cleave/names.h"
+#include "cleave/rejects.h"
 #include "core/dialect/check_arguments.h"
 #include "core/offsets/check_arguments.h"
 #include "core/offsets/input_head.h"
@@ -37,7 +38,6 @@
 #include "engine/piece_bytes.h"
 #include "engine/piece_reports.h"
 #include "engine/plan_json.h"
-#include "engine/rejects.h"
 #include "engine/rules.h"
 #include "rows/values/index_columns.h"
 #include "rows/values/key_field.h"
@@ -269,7 +269,7 @@ private:
         RejectOptions options = *job_.rejects;
         options.has_texts = options.has_texts && !has_rules();
         if (job_.output.dry_run) options.path.clear();
-        own_sifting_ = sift(input_, dialect_, policy_.header, options, job_.execution, nullptr);
+        own_sifting_ = sift(input_, dialect_, policy_.header, options, job_.execution);
         sifting_ = own_sifting_.get();
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
     }

@@ -1,5 +1,5 @@
 // In place of rejects.
-#include "engine/rejects.h"
+#include "cleave/rejects.h"
 
 namespace cleave {
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "cleave/rejects.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
 #include "engine/joined.h"
-#include "engine/rejects.h"
 #include "features/rejects/reject_file.h"
 #include "features/rejects/shifts.h"
 #include "features/rejects/sieve.h"

@@ -14,10 +14,10 @@
 #include "cleave/error.h"
 #include "cleave/job.h"
 #include "cleave/kernel.h"
+#include "cleave/rejects.h"
 #include "core/dialect/state_machine.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/copy.h"
-#include "engine/rejects.h"
 #include "features/rejects/reject_file.h"
 #include "features/rejects/shifts.h"
 #include "features/rejects/sieve.h"
@@ -323,7 +323,7 @@ TEST(RejectsTest, ThreadsBatchesAndPipesMakeNoDifference) {
             Input input = is_pipe ? Input::open(pipe.path()) : Input::of_memory(bytes_of(text), "memory");
             Outcome outcome;
             try {
-                const auto sifting = sift(input, dialect, HeaderMode::kNone, options, execution, nullptr);
+                const auto sifting = sift(input, dialect, HeaderMode::kNone, options, execution);
                 const std::string accepted = all_of(input);
                 const RejectCounts counts = sifting->publish();
                 sifting->commit();
