@@ -25,6 +25,7 @@ enum class RejectKind : std::uint8_t {
     kEncoding = 8,  // it is not UTF-8
     kNul = 16,      // it contains a NUL byte
     kJson = 32,     // it is not JSON; only for JSON Lines, and an empty line passes
+    kKey = 64,      // it has no key; not a bit of the options, because this is always a reason
 };
 
 // The bits of these kinds.
@@ -87,11 +88,12 @@ public:
 };
 
 // Leaves out of the input, which must not have been read, the records that `options` reject. A blob is read in full,
-// and becomes a blob of what is left; a stream is sifted as it is read, and its reader gets the errors. `mode` says
-// whether there is a header. `path` of the options may be empty: nothing is written then. Throws InputError for a fault
-// in the header, and if too many records are rejected, or all; SystemError, OutputError, InputChangedError, Cancelled.
-// Of several inputs, `joined`, each is sifted on its own; only the command has any.
-std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
+// and becomes a blob of what is left; a stream is sifted as it is read, and its reader gets the errors. The
+// policy says whether there is a header, and what the key is. `path` of the options may be empty: nothing is written
+// then. Throws InputError for a fault in the header, and if too many records are rejected, or all; RuleError for the
+// key, SystemError, OutputError, InputChangedError, Cancelled. Of several inputs, `joined`, each is sifted on its own;
+// only the command has any.
+std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, const Policy& policy, const RejectOptions& options,
                               const Execution& execution, JoinedInputs* joined = nullptr);
 
 }  // namespace cleave

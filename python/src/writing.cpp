@@ -122,6 +122,8 @@ std::unique_ptr<File> File::without_rejects(const std::string& list, bool has_an
     }
     Settings settings = settings_;
     settings.uses_index = false;
+    Policy policy;
+    policy.header = settings.has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
     std::shared_ptr<Input> input;
     run([&] {
         input = reopened();
@@ -129,9 +131,7 @@ std::unique_ptr<File> File::without_rejects(const std::string& list, bool has_an
     });
     std::unique_ptr<File> left(new File(std::move(input), settings, true));
     left->run([&] {
-        left->sifting_ =
-            sift(*left->input_, left->sniffed_.dialect, settings.has_header ? HeaderMode::kRepeat : HeaderMode::kNone,
-                 options, left->execution());
+        left->sifting_ = sift(*left->input_, left->sniffed_.dialect, policy, options, left->execution());
         left->sifting_->publish();
         left->sifting_->commit();
     });

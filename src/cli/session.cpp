@@ -150,10 +150,11 @@ std::string summary(const Context& context, double seconds) {
 void sift_if_wanted(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     if (!arguments.rejects) return;
-    const HeaderMode mode = arguments.policy.header;
-    context.header_records = read_head(opened.input, opened.dialect, mode, arguments.rejects->max_record).records;
+    const Policy& policy = arguments.policy;
+    context.header_records =
+        read_head(opened.input, opened.dialect, policy.header, arguments.rejects->max_record).records;
     opened.sifting =
-        sift(opened.input, opened.dialect, mode, *arguments.rejects, arguments.execution, opened.joined.get());
+        sift(opened.input, opened.dialect, policy, *arguments.rejects, arguments.execution, opened.joined.get());
     context.meter.reset();
 }
 

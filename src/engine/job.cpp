@@ -269,7 +269,7 @@ private:
         RejectOptions options = *job_.rejects;
         options.has_texts = options.has_texts && !has_rules();
         if (job_.output.dry_run) options.path.clear();
-        own_sifting_ = sift(input_, dialect_, policy_.header, options, job_.execution);
+        own_sifting_ = sift(input_, dialect_, policy_, options, job_.execution);
         sifting_ = own_sifting_.get();
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
     }

@@ -3,7 +3,7 @@
 
 namespace cleave {
 
-std::shared_ptr<Sifting> sift(Input& /*input*/, const Dialect& /*dialect*/, HeaderMode /*mode*/,
+std::shared_ptr<Sifting> sift(Input& /*input*/, const Dialect& /*dialect*/, const Policy& /*policy*/,
                               const RejectOptions& /*options*/, const Execution& /*execution*/,
                               JoinedInputs* /*joined*/) {
     throw ArgumentError("this build has no feature 'rejects'");

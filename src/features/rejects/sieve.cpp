@@ -48,7 +48,8 @@ bool is_json(std::span<const std::uint8_t> text) {
 Sieve::Sieve(const SieveRules& rules, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
     : rules_(rules),
       reads_strictly_(has(RejectKind::kQuotes) || rules.refuses_quotes),
-      reads_bytes_(has(RejectKind::kEncoding) || has(RejectKind::kNul) || has(RejectKind::kJson)),
+      reads_bytes_(has(RejectKind::kEncoding) || has(RejectKind::kNul) || has(RejectKind::kJson) ||
+                   !rules.keys.empty()),
       line_machine_(without_quotes(rules.dialect)),
       reader_(rules.dialect, kernel, Reading::kByDialect, 0, std::move(memory)) {}
 
@@ -62,8 +63,8 @@ RecordBlock Sieve::read(std::span<const std::uint8_t> bytes, std::size_t from, b
     return block;
 }
 
-void Sieve::reject(std::size_t begin, std::size_t size, RejectKind kind, const char* what, std::size_t fields) {
-    rejects_.push_back({offset_ + begin, size, records_++, kind, what, static_cast<std::uint32_t>(fields)});
+void Sieve::reject(std::size_t begin, std::size_t size, RejectKind kind, std::string what, std::size_t fields) {
+    rejects_.push_back({offset_ + begin, size, records_++, kind, std::move(what), static_cast<std::uint32_t>(fields)});
 }
 
 // Counts record r of the block, or rejects it.
@@ -90,8 +91,17 @@ void Sieve::judge(const RecordBlock& block, std::size_t r) {
     } else if (has(RejectKind::kJson) && !is_json(block.bytes.subspan(begin, end() - begin))) {
         kind = RejectKind::kJson;
     }
+    std::string fault;
+    try {
+        for (const KeyField& key : rules_.keys) {
+            if (!kind) key.raw(block, r);
+        }
+    } catch (const InputError& error) {
+        kind = RejectKind::kKey;
+        fault = error.what();
+    }
     if (kind) {
-        reject(at, record.size(), *kind, nullptr, count);
+        reject(at, record.size(), *kind, std::move(fault), count);
     } else {
         ++records_;
     }
@@ -186,7 +196,8 @@ std::string reason_of(const Reject& reject, const SieveRules& rules) {
         case RejectKind::kFields:
             return std::to_string(reject.fields) + (reject.fields == 1 ? " field" : " fields") + ", not " +
                    std::to_string(rules.fields);
-        case RejectKind::kQuotes: return reject.what;
+        case RejectKind::kQuotes:
+        case RejectKind::kKey: return reject.what;
         case RejectKind::kSize: return "more than " + std::to_string(rules.max_record) + " bytes";
         case RejectKind::kEncoding:
             if (rules.encoding < Encoding::kFirstCharset) return "not UTF-8";
@@ -288,7 +299,7 @@ void SieveInOrder::pass_large() {
         all += size;
         rest_ = rest_.subspan(size);
     } while (!is_whole && fill() > 0);
-    const Reject reject{at_.offset, all, 0, RejectKind::kSize, nullptr, 0};
+    const Reject reject{at_.offset, all, 0, RejectKind::kSize, {}, 0};
     sink_(reject, at_.record, {}, &text);
     at_ = {at_.offset + all, at_.record + 1};
     has_large_ = false;

@@ -19,6 +19,7 @@
 #include "core/dialect/state_machine.h"
 #include "core/reader/spill.h"
 #include "rows/records/batch.h"
+#include "rows/values/key_field.h"
 
 namespace cleave {
 
@@ -31,6 +32,7 @@ struct SieveRules {
     std::uint64_t max_record = 0;
     bool keeps_texts = true;               // false: no byte of a reject is kept anywhere
     Encoding encoding = Encoding::kBytes;  // that the input is converted from
+    std::vector<KeyField> keys = {};
 };
 
 // A record, or a line of a broken one, that is rejected.
@@ -39,7 +41,7 @@ struct Reject {
     std::uint64_t size;
     std::uint64_t before;  // how many records and rejected lines come before it among those that were settled
     RejectKind kind;
-    const char* what;      // of bad quotes
+    std::string what;      // of bad quotes, and of a key
     std::uint32_t fields;  // how many it has
 };
 
@@ -73,8 +75,7 @@ public:
 private:
     RecordBlock read(std::span<const std::uint8_t> bytes, std::size_t from, bool at_end);
     void judge(const RecordBlock& block, std::size_t r);
-    void reject(std::size_t begin, std::size_t size, RejectKind kind, const char* what = nullptr,
-                std::size_t fields = 0);
+    void reject(std::size_t begin, std::size_t size, RejectKind kind, std::string what = {}, std::size_t fields = 0);
     std::size_t end_of_line(std::span<const std::uint8_t> bytes, bool at_end);
     std::size_t reject_line(std::span<const std::uint8_t> bytes, std::size_t from, bool at_end);
     std::optional<std::size_t> settle_large(std::span<const std::uint8_t> bytes, std::size_t from, bool at_end);

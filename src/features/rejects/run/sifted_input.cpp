@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_bytes.h"
 #include "base/utf8.h"
 #include "cleave/rejects.h"
 #include "core/offsets/input_head.h"
@@ -20,6 +21,7 @@
 #include "rows/memory/value_buffer.h"
 #include "rows/records/batch_loop.h"
 #include "rows/records/private_bytes.h"
+#include "rows/values/index_columns.h"
 
 namespace cleave {
 namespace {
@@ -81,14 +83,14 @@ std::uint8_t kinds_of(const RejectOptions& options, const Dialect& dialect, Enco
 
 class Rejects final : public Sifting {
 public:
-    Rejects(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
+    Rejects(Input& input, const Dialect& dialect, const Policy& policy, const RejectOptions& options,
             const Execution& execution, JoinedInputs* joined)
         : input_(input),
           joined_(joined),
           options_(options),
           kernel_(checked_kernel(execution)),
           memory_(MemoryManager::or_default(execution.memory)),
-          head_(read_head(input, dialect, mode, options.max_record)),
+          head_(read_head(input, dialect, policy.header, options.max_record)),
           rules_{dialect,
                  kinds_of(options, dialect, input.encoding()),
                  !options.has_texts,
@@ -98,6 +100,7 @@ public:
                  input.encoding()},
           file_(options, input, head_.has_header ? head_.bytes : std::vector<std::uint8_t>()) {
         heed_head();
+        take_keys(policy);
     }
 
     void sift_blob(const Execution& execution);
@@ -117,6 +120,7 @@ private:
     class Consumer;
 
     void heed_head();
+    void take_keys(const Policy& policy);
     void judge(Place end, bool at_end);
     std::uint64_t permitted(std::uint64_t records) const;
     std::span<const std::uint8_t> read_stream(std::size_t most);
@@ -166,6 +170,18 @@ void Rejects::heed_head() {
         is_strict ? reader.read_to_fault(head_.sample, true, fault) : reader.read(head_.sample, {}, true);
     if (fault) throw InputError(fault->what, head_.sample_place);
     rules_.fields = block.ends.size();
+}
+
+void Rejects::take_keys(const Policy& policy) {
+    const Dialect& dialect = rules_.dialect;
+    if (!is_json_lines(dialect) && std::ranges::all_of(head_.sample, is_line_break)) return;
+    const InputColumns columns = columns_of_record(head_.sample, dialect, head_.has_header);
+    if (policy.by) {
+        for (const KeyColumn& column : find_key_columns(*policy.by, columns))
+            rules_.keys.emplace_back(dialect, column, policy.by->accepts_missing);
+    }
+    if (policy.together)
+        rules_.keys.emplace_back(dialect, find_key_column(*policy.together, columns), policy.together->accepts_missing);
 }
 
 // How many rejects are permitted among that many records.
@@ -376,10 +392,10 @@ void check(const RejectOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, HeaderMode mode, const RejectOptions& options,
+std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, const Policy& policy, const RejectOptions& options,
                               const Execution& execution, JoinedInputs* joined) {
     check(options);
-    const auto rejects = std::make_shared<Rejects>(input, dialect, mode, options, execution, joined);
+    const auto rejects = std::make_shared<Rejects>(input, dialect, policy, options, execution, joined);
     if (input.is_stream()) {
         Rejects::sift_stream(rejects);
     } else {

@@ -307,6 +307,8 @@ TEST(RejectsTest, ThreadsBatchesAndPipesMakeNoDifference) {
     const std::string path = directory.path("rejects");
     Random random(41);
     const std::vector<Dialect> dialects = every_dialect();
+    Policy policy;
+    policy.header = HeaderMode::kNone;
     for (unsigned round = 0; round < rounds(8000); ++round) {
         const Dialect& dialect = dialects[random.below(dialects.size())];
         const std::string text =
@@ -323,7 +325,7 @@ TEST(RejectsTest, ThreadsBatchesAndPipesMakeNoDifference) {
             Input input = is_pipe ? Input::open(pipe.path()) : Input::of_memory(bytes_of(text), "memory");
             Outcome outcome;
             try {
-                const auto sifting = sift(input, dialect, HeaderMode::kNone, options, execution);
+                const auto sifting = sift(input, dialect, policy, options, execution);
                 const std::string accepted = all_of(input);
                 const RejectCounts counts = sifting->publish();
                 sifting->commit();
