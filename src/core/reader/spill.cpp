@@ -16,14 +16,23 @@ void SpillBuffer::append(std::span<const std::uint8_t> bytes) {
     memory_.clear();
 }
 
+void SpillBuffer::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    const auto in_file =
+        static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), spilled_ - std::min(spilled_, offset)));
+    if (in_file > 0 && read_at(file_.get(), offset, into.first(in_file), temporary_name()) < in_file) {
+        errno = EIO;  // all of it was written
+        throw_errno(temporary_name());
+    }
+    const auto rest = into.subspan(in_file);
+    const auto* const from = memory_.data() + (offset + in_file - spilled_);
+    if (!rest.empty()) std::copy_n(from, rest.size(), rest.begin());
+}
+
 void SpillBuffer::for_each_part(FunctionRef<void(std::span<const std::uint8_t>)> take) const {
     std::vector<std::uint8_t> part(static_cast<std::size_t>(std::min<std::uint64_t>(spilled_, kMaxInMemory)));
     for (std::uint64_t offset = 0; offset < spilled_; offset += part.size()) {
         part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), spilled_ - offset)));
-        if (read_at(file_.get(), offset, part, temporary_name()) < part.size()) {
-            errno = EIO;  // all of it was written
-            throw_errno(temporary_name());
-        }
+        read(offset, part);
         take(part);
     }
     if (!memory_.empty()) take(memory_);

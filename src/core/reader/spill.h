@@ -21,6 +21,9 @@ public:
     // Throws SystemError.
     void append(std::span<const std::uint8_t> bytes);
 
+    // Reads the bytes from `offset` on, which must be there. Throws SystemError.
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) const;
+
     // Calls `take` with all the bytes, in order, in one or more parts. Throws SystemError and whatever `take`
     // throws.
     void for_each_part(FunctionRef<void(std::span<const std::uint8_t>)> take) const;

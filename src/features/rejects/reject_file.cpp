@@ -82,12 +82,6 @@ RejectFile::~RejectFile() {
     if (!made_folder_.empty()) ::rmdir(made_folder_.c_str());
 }
 
-void RejectFile::begin(Place place, std::uint64_t size, const std::string& reason, const std::string& input) {
-    text_ += input.empty() ? "{" : "{\"input\":" + Json(input).text() + ",";
-    text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
-             ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reason).text();
-}
-
 void RejectFile::add_bytes(const char* name, std::span<const std::uint8_t> bytes) {
     const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (is_utf8(bytes)) {
@@ -101,34 +95,29 @@ void RejectFile::add_bytes(const char* name, std::span<const std::uint8_t> bytes
     text_ += '"';
 }
 
-void RejectFile::end() {
-    if (!header_.empty()) add_bytes("header", std::exchange(header_, {}));
-    text_ += "}\n";
-    if (text_.size() >= kMostKept) flush();
-}
-
 void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
-                     const std::span<const std::uint8_t>* text, const std::string& input) {
-    begin(place, size, reason, input);
-    if (text != nullptr) {
+                     const std::span<const std::uint8_t>* text, const SpillBuffer* large,
+                     const std::string& input) {
+    text_ += input.empty() ? "{" : "{\"input\":" + Json(input).text() + ",";
+    text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
+             ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reason).text();
+    if (large != nullptr) {
+        text_ += R"(,"base64":")";
+        Base64Writer writer(text_);
+        large->for_each_part([&](std::span<const std::uint8_t> bytes) {
+            writer.add(bytes);
+            flush();
+        });
+        writer.finish();
+        text_ += '"';
+    } else if (text != nullptr) {
         add_bytes("text", *text);
     } else {
         header_.clear();
     }
-    end();
-}
-
-void RejectFile::add_large(Place place, const std::string& reason, const SpillBuffer& text, const std::string& input) {
-    begin(place, text.size(), reason, input);
-    text_ += R"(,"base64":")";
-    Base64Writer writer(text_);
-    text.for_each_part([&](std::span<const std::uint8_t> bytes) {
-        writer.add(bytes);
-        flush();
-    });
-    writer.finish();
-    text_ += '"';
-    end();
+    if (!header_.empty()) add_bytes("header", std::exchange(header_, {}));
+    text_ += "}\n";
+    if (text_.size() >= kMostKept) flush();
 }
 
 void RejectFile::flush() {

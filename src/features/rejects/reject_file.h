@@ -33,11 +33,10 @@ public:
     RejectFile& operator=(const RejectFile&) = delete;
     ~RejectFile();
 
-    // `text` is null if it is not to be shown; `input` is empty unless there are several. These throw SystemError and
-    // Cancelled.
+    // The text is in `large` or in `text`, or both are null, and it is not shown. `input` is
+    // empty unless there are several. Throws SystemError and Cancelled.
     void add(Place place, std::uint64_t size, const std::string& reason, const std::span<const std::uint8_t>* text,
-             const std::string& input);
-    void add_large(Place place, const std::string& reason, const SpillBuffer& text, const std::string& input);
+             const SpillBuffer* large = nullptr, const std::string& input = "");
 
     // Once nothing is added any more: see LoneFile.
     void publish();
@@ -47,9 +46,7 @@ public:
     std::uint32_t crc32c() const { return sum_.value(); }
 
 private:
-    void begin(Place place, std::uint64_t size, const std::string& reason, const std::string& input);
     void add_bytes(const char* name, std::span<const std::uint8_t> bytes);
-    void end();
     void flush();
 
     const Input& input_;

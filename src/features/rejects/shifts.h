@@ -1,4 +1,4 @@
-// Where the bytes of an input are from which others were left out.
+// Where the bytes of an input are from which records were left out.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,26 @@
 
 #include "cleave/error.h"
 #include "cleave/function_ref.h"
-#include "core/reader/fd.h"
+#include "core/reader/spill.h"
 
 namespace cleave {
 
-// From byte `begin` of what is left on, up to the next of these, `size` bytes and `records` records were left out.
+// From byte `begin` of what is left on, up to the next of these, `size` bytes were left out.
 struct Shift {
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
-    std::uint64_t records = 0;
 };
 
-// A list that grows at its end. Pages of it that would take more than 1 MiB of memory go to an unlinked temporary file,
-// and only their first entries stay in memory: 8 bytes for each 1,024. Any thread may read it once it is complete.
+// A list that grows at its end, with a shift for each record. What would take more than 1 MiB of memory goes to an
+// unlinked temporary file, except for 8 bytes for each page. Any thread may read it once it is complete.
 class Shifts {
 public:
-    Shifts() { add({}); }
+    Shifts() { leave_out(0, 0); }
 
-    // Leaves out `size` more bytes of `records` records, once `begin` bytes are left before them. Throws SystemError.
-    void leave_out(std::uint64_t begin, std::uint64_t size, std::uint64_t records);
-    // What was left out in all.
-    const Shift& last() const { return page_.back(); }
+    // Leaves out a record of `size` bytes, once `begin` bytes are left before it. Throws SystemError.
+    void leave_out(std::uint64_t begin, std::uint64_t size);
+    // How many bytes were left out in all.
+    std::uint64_t size() const { return size_; }
 
     // Calls take(offset, size) for the parts of the input that the bytes [offset, offset + size) of what is left
     // consist of, in order. Throws SystemError and what `take` throws.
@@ -39,17 +38,19 @@ public:
     Place in_input(Place place) const;
 
 private:
-    static constexpr std::size_t kPageSize = 1024;
-    static constexpr std::size_t kMostKept = (std::size_t{1} << 20) / (kPageSize * sizeof(Shift));  // pages
+    static constexpr std::size_t kPageSize = 256;  // shifts
 
-    void add(const Shift& shift);
-    const std::vector<Shift>& page(std::size_t number, std::vector<Shift>& buffer) const;
-    void for_each_shift(std::uint64_t offset, FunctionRef<bool(const Shift& shift, std::uint64_t end)> take) const;
+    // What applies to bytes up to `end`, where the next shift begins.
+    struct Part {
+        Shift shift;
+        std::uint64_t records;  // that were left out before
+        std::uint64_t end;
+    };
+    void for_each_shift(std::uint64_t offset, FunctionRef<bool(const Part&)> take) const;
 
-    std::vector<std::uint64_t> begins_;      // of the pages
-    std::vector<Shift> page_;                // the last one
-    std::vector<std::vector<Shift>> pages_;  // those before, as many as are kept
-    Fd file_;                                // the others
+    SpillBuffer shifts_;
+    std::vector<std::uint64_t> begins_;  // of the pages
+    std::uint64_t size_ = 0;
 };
 
 }  // namespace cleave

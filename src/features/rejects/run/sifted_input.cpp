@@ -30,7 +30,7 @@ namespace {
 class SiftedBlob final : public FileBlob {
 public:
     SiftedBlob(std::unique_ptr<FileBlob> whole, std::shared_ptr<const Shifts> shifts)
-        : FileBlob(whole->source(), whole->size() - shifts->last().size),
+        : FileBlob(whole->source(), whole->size() - shifts->size()),
           whole_(std::move(whole)),
           shifts_(std::move(shifts)) {}
 
@@ -218,14 +218,11 @@ void Rejects::reject(const Reject& reject, std::uint64_t record, std::span<const
         first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(place.record + 1) + ", byte " +
                          std::to_string(place.offset) + ": " + reason);
     }
-    if (large != nullptr && options_.has_texts) {
-        file_.add_large(place, reason, *large, name);
-    } else {
-        file_.add(place, reject.size, reason, options_.has_texts ? &text : nullptr, name);
-    }
+    file_.add(place, reject.size, reason, options_.has_texts ? &text : nullptr, options_.has_texts ? large : nullptr,
+              name);
     ++counts_.rejected;
     counts_.size += reject.size;
-    shifts_->leave_out(reject.offset - shifts_->last().size, reject.size, 1);
+    shifts_->leave_out(reject.offset - shifts_->size(), reject.size);
 }
 
 // Settles guessed batches. For BatchLoop.
