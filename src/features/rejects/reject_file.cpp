@@ -96,8 +96,7 @@ void RejectFile::add_bytes(const char* name, std::span<const std::uint8_t> bytes
 }
 
 void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
-                     const std::span<const std::uint8_t>* text, const SpillBuffer* large,
-                     const std::string& input) {
+                     const std::span<const std::uint8_t>* text, const SpillBuffer* large, const std::string& input) {
     text_ += input.empty() ? "{" : "{\"input\":" + Json(input).text() + ",";
     text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
              ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reason).text();
