@@ -9,6 +9,7 @@
 namespace cleave {
 
 // Values that are not listed are sets of single bytes, such as windows-1252: encoding_named() knows them.
+// NOLINTNEXTLINE(readability-enum-initial-value): the last value is behind those
 enum class Encoding : std::uint8_t {
     kBytes,    // any encoding in which the bytes that have a meaning in CSV are ASCII, such as UTF-8 and Latin-1: the
                // bytes are read as they are

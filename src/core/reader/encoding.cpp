@@ -14,6 +14,7 @@ namespace {
 // A line is the name and its aliases; their order is that of enum Encoding. In the second text, of what is not
 // converted, the name is iconv's.
 #define UNICODE(name, aliases) name " " aliases "\n"
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a row of a table
 #define CHARSET(name, aliases, ...) name " " aliases "\n"
 #define FOREIGN(name, aliases, iconv)
 constexpr std::string_view kLines =
@@ -23,6 +24,7 @@ constexpr std::string_view kLines =
 #undef CHARSET
 #undef FOREIGN
 #define UNICODE(name, aliases)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a row of a table
 #define CHARSET(name, aliases, ...)
 #define FOREIGN(name, aliases, iconv) iconv " " aliases "\n"
 constexpr std::string_view kForeignLines =

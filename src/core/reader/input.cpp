@@ -342,12 +342,13 @@ FileStream& InputParts::become_stream(Input& input) {
 }
 
 bool Input::is_unchanged() const {
+    const Impl& impl = opened();
     try {
-        if (opened().check) impl_->check();
+        if (impl.check) impl.check();
     } catch (const std::exception&) {
         return false;
     }
-    return impl_->source.is_unchanged(impl_->has_lost());
+    return impl.source.is_unchanged(impl.has_lost());
 }
 
 bool Input::accept_touch() const {

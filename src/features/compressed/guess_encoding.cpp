@@ -55,7 +55,7 @@ bool is_vowel(std::uint8_t byte) {
     return low >= 0x80 ? !is_one_of(low, "\xE7\xF1\xDF\x9A\x9E") : low != 0 && is_one_of(low, "aeiouy");
 }
 
-enum class Fit { kYes, kOpen, kNo };
+enum class Fit : std::uint8_t { kYes, kOpen, kNo };
 
 // Of a letter, in lower case, that is another one in windows-1250 or 1257; 0 stands for the end of the word. Of other
 // letters kOpen.

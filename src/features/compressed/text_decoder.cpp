@@ -228,6 +228,7 @@ std::size_t skip_ascii(const std::uint8_t* at, const std::uint8_t* end) {
 
 constexpr std::uint16_t kCodePoints[][0x80] = {
 #define UNICODE(name, aliases)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a row of a table
 #define CHARSET(name, aliases, ...) {__VA_ARGS__},
 #define FOREIGN(name, aliases, iconv)
 #include "core/reader/charsets.inc"
@@ -297,7 +298,7 @@ private:
     std::uint8_t* convert(std::span<const std::uint8_t> bytes, std::uint8_t* to, unsigned& sizes) const {
         const std::uint8_t* at = bytes.data();
         const std::uint8_t* const end = at + bytes.size();
-        while (static_cast<std::size_t>(end - at) >= kWord) {
+        while (std::cmp_greater_equal(end - at, kWord)) {
             const std::uint64_t word = word_at(at);
             std::memcpy(to, &word, kWord);
             const std::uint64_t high = word & kHighBits;
