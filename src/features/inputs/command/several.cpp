@@ -35,38 +35,56 @@ std::string_view suffix_of(std::string_view path) {
     return dot == std::string_view::npos ? std::string_view() : name.substr(dot);
 }
 
-// Pieces must not replace an input, and the pattern that found the inputs should not find pieces next time.
-void heed_names(Context& context) {
-    const Arguments& arguments = context.arguments;
-    if (arguments.verb != Verb::kSplit || !destination_of(arguments.output).leaves_files) return;
-    const std::string& names = arguments.output.names;
-    const std::optional<ByValue>& by = arguments.policy.by;
-    const PieceNamer namer(names, context.location.name(), arguments.output.first_index, 1,
-                           by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt);
-    const std::string folder = namer.folder();
-    const auto at = identity_at(folder.empty() ? "." : folder);
-    bool is_beside = false;
-    for (const Location& input : arguments.inputs) {
-        if (input.is_url()) continue;
-        const std::string& path = input.name();
-        const auto file = identity_at(path);
+// Pieces, and what is written beside them, must not replace an input, and the pattern that found the inputs should not
+// find pieces the next time.
+class NamesOfRun {
+public:
+    explicit NamesOfRun(const Context& context)
+        : arguments_(context.arguments),
+          namer_(
+              arguments_.output.names, context.location.name(), arguments_.output.first_index, 1,
+              arguments_.policy.by && !arguments_.policy.by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt),
+          folder_(namer_.folder()),
+          at_(identity_at(folder_.empty() ? "." : folder_)) {}
+
+    // Throws UsageError. Returns whether a pattern of this name could find pieces.
+    bool heed(const std::string& input) const {
+        const auto file = identity_at(input);
         const auto is_input = [&](const std::string& other) {
             const auto there = other.empty() ? std::nullopt : identity_at(other);
             return there && file && there->is_same_file(*file);
         };
-        const std::string beside = folder + path.substr(path.rfind('/') + 1);
-        if ((namer.could_name(beside) || namer.could_name_by_value(beside)) && is_input(beside))
-            throw UsageError(formatted("'{}' is an input, and might become a piece", path));
-        const std::string& rejects = arguments.rejects ? arguments.rejects->path : "";
-        if (is_input(arguments.output.manifest) || is_input(arguments.output.report) || is_input(rejects))
-            throw UsageError(formatted("'{}' is an input, and would be replaced", path));
-        const std::string_view own(folder_of(path));
-        const auto home = at ? identity_at(own.empty() ? "." : std::string(own)) : std::nullopt;
-        is_beside = is_beside || (home && home->is_same_file(*at) && suffix_of(path) == suffix_of(names));
+        const std::string beside = folder_ + input.substr(input.rfind('/') + 1);
+        if ((namer_.could_name(beside) || namer_.could_name_by_value(beside)) && is_input(beside))
+            throw UsageError(formatted("'{}' is an input, and might become a piece", input));
+        const std::string& rejects = arguments_.rejects ? arguments_.rejects->path : "";
+        for (const std::string& other : {arguments_.output.manifest, arguments_.output.report, rejects}) {
+            if (is_input(other)) throw UsageError(formatted("'{}' is an input, and would be replaced", input));
+        }
+        const std::string own(folder_of(input));
+        const auto home = at_ ? identity_at(own.empty() ? "." : own) : std::nullopt;
+        return home && home->is_same_file(*at_) && suffix_of(input) == suffix_of(arguments_.output.names);
     }
-    if (is_beside)
-        Diagnostics(context).warn(formatted(
-            "the pieces are beside the inputs; a pattern such as *{} finds both the next time", suffix_of(names)));
+
+private:
+    const Arguments& arguments_;
+    const PieceNamer namer_;
+    const std::string folder_;
+    const std::optional<FileIdentity> at_;
+};
+
+void heed_names(Context& context) {
+    const Arguments& arguments = context.arguments;
+    if (arguments.verb != Verb::kSplit || !destination_of(arguments.output).leaves_files) return;
+    const NamesOfRun names(context);
+    bool is_beside = false;
+    for (const Location& input : arguments.inputs) {
+        if (!input.is_url() && names.heed(input.name())) is_beside = true;
+    }
+    if (!is_beside) return;
+    Diagnostics(context).warn(
+        formatted("the pieces are beside the inputs; a pattern such as *{} finds both the next time",
+                  suffix_of(arguments.output.names)));
 }
 
 void refuse_streams(const std::vector<Location>& inputs) {

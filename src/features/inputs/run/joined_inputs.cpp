@@ -196,8 +196,9 @@ private:
     };
 
     std::optional<InputColumns> take_head(Part& part, Input& input, bool is_first);
-    void compare_columns(Part& part, const InputColumns& wanted, const InputColumns& there);
-    std::vector<std::size_t> order_of(const InputColumns& wanted, const InputColumns& there) const;
+    void add_part(Input& input, bool is_first);
+    void compare_columns(Part& part, const InputColumns& there);
+    std::vector<std::size_t> order_of(const InputColumns& there) const;
     void refuse_same_files(std::vector<std::array<std::uint64_t, 3>> files);
     FileIdentity identity(const Input& first) const;
 
@@ -237,6 +238,7 @@ private:
     const cleave_scan_dialect scan_dialect_;
     const Cancellation* const cancellation_;
     std::vector<Part> parts_;  // one for each input, and the end of the last one
+    InputColumns columns_;     // of the first input
     std::vector<Order> orders_;
     std::atomic<std::size_t> known_ = 0;  // how many of them have begun
     std::uint64_t lead_size_ = 0;         // of the first input: bytes that belong to no record
@@ -309,30 +311,32 @@ std::optional<InputColumns> Joined::take_head(Part& part, Input& input, bool is_
 }
 
 // For each column of the first input, its number in another one. Throws InputError.
-std::vector<std::size_t> Joined::order_of(const InputColumns& wanted, const InputColumns& there) const {
+std::vector<std::size_t> Joined::order_of(const InputColumns& there) const {
+    const std::vector<std::string>& wanted = columns_.names;
     const auto shown = [](const std::string& name, std::size_t number) {
         return is_for_messages(name) ? "column '" + name + "'" : "column " + std::to_string(number + 1);
     };
-    std::vector<std::size_t> order(wanted.names.size(), Rearranger::kMissing);
+    std::vector<std::size_t> order(wanted.size(), Rearranger::kMissing);
     for (std::size_t i = 0; i < there.names.size(); ++i) {
         const std::string& name = there.names[i];
-        const auto found = std::ranges::find(wanted.names, name);
-        if (found == wanted.names.end()) {
+        const auto found = std::ranges::find(wanted, name);
+        if (found == wanted.end()) {
             if (options_.drops_unknown) continue;
             throw InputError(shown(name, i) + " is not in the first input; --drop-unknown leaves it out");
         }
-        std::size_t& number = order[static_cast<std::size_t>(found - wanted.names.begin())];
-        if (number != Rearranger::kMissing || std::ranges::count(wanted.names, name) > 1)
+        std::size_t& number = order[static_cast<std::size_t>(found - wanted.begin())];
+        if (number != Rearranger::kMissing || std::ranges::count(wanted, name) > 1)
             throw InputError(shown(name, i) + " is there twice, so its name does not say which is meant");
         number = i;
     }
     return order;
 }
 
-void Joined::compare_columns(Part& part, const InputColumns& wanted, const InputColumns& there) {
+void Joined::compare_columns(Part& part, const InputColumns& there) {
+    const InputColumns& wanted = columns_;
     if (is_json_lines(options_.dialect)) return;
     if (options_.by_name && there.names != wanted.names) {
-        Order order{there.count, order_of(wanted, there)};
+        Order order{there.count, order_of(there)};
         const auto same = std::ranges::find_if(
             orders_, [&](const Order& one) { return one.count == order.count && one.fields == order.fields; });
         part.columns = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
@@ -364,36 +368,40 @@ void Joined::refuse_same_files(std::vector<std::array<std::uint64_t, 3>> files) 
                         options_.inputs[(*(same + 1))[2]].shown() + "' are the same file");
 }
 
+void Joined::add_part(Input& input, bool is_first) {
+    Part part;
+    const auto columns = take_head(part, input, is_first);
+    if (is_first) columns_ = columns.value_or(InputColumns());
+    if (columns) compare_columns(part, *columns);
+    const FileIdentity file = input.identity();
+    part.version = digest_of(file);
+    part.mtime_ns = file.mtime_ns;
+    if (input.is_stream()) {
+        is_stream_ = true;
+    } else {
+        part.size = input.blob().size();
+        part.begin = part.size - part.skipped;
+    }
+    const LineEnd usual = options_.dialect.terminator == Terminator::kCr ? LineEnd::kCr : LineEnd::kLf;
+    if (part.line_end == LineEnd::kNone) part.line_end = is_first ? usual : parts_.back().line_end;
+    parts_.push_back(part);
+}
+
 bool Joined::read_heads(Input& first) {
     parts_.reserve(options_.inputs.size() + 1);
     std::vector<std::array<std::uint64_t, 3>> files;  // device, inode, number
     files.reserve(options_.inputs.size());
-    std::optional<InputColumns> wanted;
-    for (std::size_t number = 0; number < options_.inputs.size(); ++number) {
+    const auto add = [&](std::size_t number, Input& input) {
         if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+        files.push_back({input.identity().device, input.identity().inode, number});
+        add_part(input, number == 0);
+    };
+    add(0, first);
+    for (std::size_t number = 1; number < options_.inputs.size(); ++number) {
         about(number, [&] {
-            std::optional<Input> other;
-            if (number > 0) other.emplace(options_.open(number));
-            Input& input = other ? *other : first;
-            if (number > 0) options_.examine(number, input);
-            Part part;
-            const auto columns = take_head(part, input, number == 0);
-            if (number == 0) wanted = columns.value_or(InputColumns());
-            if (columns) compare_columns(part, *wanted, *columns);
-            const FileIdentity file = input.identity();
-            files.push_back({file.device, file.inode, number});
-            part.version = digest_of(file);
-            part.mtime_ns = file.mtime_ns;
-            if (input.is_stream()) {
-                is_stream_ = true;
-            } else {
-                part.size = input.blob().size();
-                part.begin = part.size - part.skipped;
-            }
-            if (part.line_end == LineEnd::kNone && number > 0) part.line_end = parts_.back().line_end;
-            if (part.line_end == LineEnd::kNone)
-                part.line_end = options_.dialect.terminator == Terminator::kCr ? LineEnd::kCr : LineEnd::kLf;
-            parts_.push_back(part);
+            Input input = options_.open(number);
+            options_.examine(number, input);
+            add(number, input);
         });
     }
     parts_.emplace_back();
