@@ -447,8 +447,8 @@ def stop(process):
 
 
 def stop_while_reading(process, path):
-    """Stops the process once it has mapped the file or read from it. Returns False, and lets the process continue, if
-    it no longer has the file."""
+    """Stops the process once it has mapped the file or read a part of it. Returns False, and lets the process continue,
+    if it no longer has the file, or has read all of it."""
     status = os.stat(path)
     end = time.monotonic() + TIMEOUT_S
     while not is_reading(process, status):   # without a pause, because a run takes milliseconds
@@ -470,7 +470,7 @@ def is_reading(process, status):
             with contextlib.suppress(OSError):
                 found = os.stat(root + "fd/" + name)
                 if (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino):
-                    if int(read(root + "fdinfo/" + name).split()[1]) > 0:
+                    if 0 < int(read(root + "fdinfo/" + name).split()[1]) < status.st_size:
                         return True
     return False
 
