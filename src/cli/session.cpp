@@ -102,7 +102,7 @@ SniffedDialect settle(Context& context, Input& input) {
     SniffedDialect sniffed;
     if (!foreign) sniffed = settle_dialect(context.arguments.dialect, input);
     if (input.accept_touch()) return settle(context, input);
-    refuse_unfit(context, input);
+    refuse_unfit(context, input, foreign);
     if (context.arguments.encoding == Encoding::kAuto)
         Diagnostics(context).remark(formatted("read as {}", encoding_name(input.encoding())));
     Diagnostics(context).take(sniffed);
@@ -196,8 +196,7 @@ Input open_input(const Context& context, const Location& location, const Cancell
     return input;
 }
 
-void refuse_unfit(Context& context, Input& input) {
-    const auto foreign = foreign_format(input.peek(kSniffSize));
+void refuse_unfit(Context& context, Input& input, const std::optional<ForeignFormat>& foreign) {
     heed_suffix(context, input);
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
 }

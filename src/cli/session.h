@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "cleave/cancel.h"
+#include "cleave/foreign.h"
 #include "cleave/function_ref.h"
 #include "cleave/scan.h"
 #include "cli/context.h"
@@ -38,9 +40,9 @@ void with_input(Context& context, const Location& location, const Cancellation* 
 // Opens an input as the options say. Throws what open_named() and Input::open_snapshot() throw.
 Input open_input(const Context& context, const Location& location, const Cancellation* cancellation, Access access);
 
-// For the input at Context::location, of which nothing was read: throws InputError if it is not CSV, or compressed data
-// that is cut short, and warns if its suffix promises compressed data.
-void refuse_unfit(Context& context, Input& input);
+// For the input at Context::location, of which nothing was read: throws InputError if it has a foreign format, or is
+// compressed data that is cut short, and warns if its suffix promises compressed data.
+void refuse_unfit(Context& context, Input& input, const std::optional<ForeignFormat>& foreign);
 
 // Whether the first record of an input that begins with `head` looks like the records after it in several columns:
 // numbers, dates or addresses. Years, and numbers that count, may well be names of columns.

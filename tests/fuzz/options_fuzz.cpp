@@ -54,13 +54,12 @@ void expect_usable(const Arguments& arguments) {
     EXPECT_GE(arguments.execution.thread_count(), 1U);
     EXPECT_GE(arguments.execution.block_size, 64U);
     EXPECT_LE(arguments.execution.block_size, kMaxBlockSize);
-    EXPECT_FALSE(arguments.inputs.empty() && arguments.output.manifest.empty());
-    const bool has_one = arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets ||
-                         arguments.verb == Verb::kCat ||
-                         arguments.verb == Verb::kSample;  // the other verbs accept several inputs
-    if (has_one) {
+    EXPECT_FALSE(arguments.inputs.empty() && arguments.output.manifest.empty() && arguments.inputs_from.empty() &&
+                 arguments.rejected.empty());
+    if (arguments.verb == Verb::kOffsets || (joins_inputs(arguments.verb) && arguments.snapshot)) {
         EXPECT_EQ(arguments.inputs.size(), 1U);
     }
+    EXPECT_TRUE(arguments.columns_by_name || !arguments.drops_unknown);
     const RecordRange range = arguments.range.value_or(RecordRange{});
     EXPECT_LE(range.first, range.last);
     EXPECT_GE(range.first, 1U);

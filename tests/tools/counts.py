@@ -32,6 +32,7 @@ threads that wait for each other; and the AVX-512 kernels, because Valgrind does
 commands use avx2 where the machine has it. bench/ measures all of these.
 """
 import argparse
+import contextlib
 import concurrent.futures
 import glob
 import hashlib
@@ -165,6 +166,8 @@ def build(commit):
     else:
         git("worktree", "prune")
         git("worktree", "add", "--quiet", "--force", "--detach", tree, commit)
+    with contextlib.suppress(FileNotFoundError):   # a commit has defaults of its own, such as the list of features
+        os.unlink(os.path.join(tree, "build/release/CMakeCache.txt"))
     run(["./dev", "build", "release"], cwd=tree)
     return os.path.join(tree, "build", "release", "cleave")
 

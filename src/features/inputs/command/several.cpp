@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cleave/foreign.h"
 #include "cleave/names.h"
 #include "cli/diagnostics.h"
 #include "cli/feature_parts.h"
@@ -145,7 +146,7 @@ void join_inputs(Context& context, OpenInput& opened) {
     };
     options.examine = [&](std::size_t number, Input& input) {
         const Location first = std::exchange(context.location, options.inputs[number]);
-        refuse_unfit(context, input);
+        refuse_unfit(context, input, foreign_format(input.peek(kSniffSize)));
         context.location = first;
     };
     options.dialect = opened.dialect;
