@@ -32,8 +32,8 @@ threads that wait for each other; and the AVX-512 kernels, because Valgrind does
 commands use avx2 where the machine has it. bench/ measures all of these.
 """
 import argparse
-import contextlib
 import concurrent.futures
+import contextlib
 import glob
 import hashlib
 import os
