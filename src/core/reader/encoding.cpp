@@ -13,8 +13,8 @@ namespace {
 
 // A line is the name and its aliases; their order is that of enum Encoding. In the second text, of what is not
 // converted, the name is iconv's.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): rows of a table
 #define UNICODE(name, aliases) name " " aliases "\n"
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a row of a table
 #define CHARSET(name, aliases, ...) name " " aliases "\n"
 #define FOREIGN(name, aliases, iconv)
 constexpr std::string_view kLines =
@@ -24,7 +24,6 @@ constexpr std::string_view kLines =
 #undef CHARSET
 #undef FOREIGN
 #define UNICODE(name, aliases)
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a row of a table
 #define CHARSET(name, aliases, ...)
 #define FOREIGN(name, aliases, iconv) iconv " " aliases "\n"
 constexpr std::string_view kForeignLines =
@@ -33,6 +32,7 @@ constexpr std::string_view kForeignLines =
 #undef UNICODE
 #undef CHARSET
 #undef FOREIGN
+// NOLINTEND(cppcoreguidelines-macro-usage)
 
 using Words = std::vector<std::string_view>;
 

@@ -24,8 +24,9 @@ void SpillBuffer::read(std::uint64_t offset, std::span<std::uint8_t> into) const
         throw_errno(temporary_name());
     }
     const auto rest = into.subspan(in_file);
-    const auto* const from = memory_.data() + (offset + in_file - spilled_);
-    if (!rest.empty()) std::copy_n(from, rest.size(), rest.begin());
+    if (rest.empty()) return;
+    std::ranges::copy(std::span(memory_).subspan(static_cast<std::size_t>(offset + in_file - spilled_), rest.size()),
+                      rest.begin());
 }
 
 void SpillBuffer::for_each_part(FunctionRef<void(std::span<const std::uint8_t>)> take) const {

@@ -102,11 +102,19 @@ private:
     std::optional<ListedReject> reject_;
 };
 
+void check_path(const std::string& path, const OutputOptions& output) {
+    if (path.empty() || path.ends_with('/')) throw UsageError(formatted("--rejects: '{}' names no file", path));
+    if (path == "-") throw UsageError("--rejects: standard output is for names and records");
+    if (Location::is_url(path)) throw UsageError("--rejects names a file, not an object");
+    if (path == output.manifest || path == output.report)
+        throw UsageError(formatted("--rejects: '{}' is also the manifest or the report", path));
+}
+
 }  // namespace
 
 void take_rejects(const Given& given, Arguments& arguments) {
     if (const std::string* const rejected = given.text("rejected")) {
-        for (const char* other : {"rejects", "pieces", "range", "plan"}) given.refuse_both("rejected", other);
+        for (const char* other : {"rejects", "pieces", "range", "last", "plan"}) given.refuse_both("rejected", other);
         if (!arguments.inputs.empty() || !arguments.stage.options.is_empty())
             throw UsageError("--rejected takes neither an input nor rules: the file has the records");
         arguments.rejected = Location(*rejected);
@@ -122,11 +130,7 @@ void take_rejects(const Given& given, Arguments& arguments) {
         return;
     }
     for (const char* other : {"snapshot", "plan", "resume"}) given.refuse_both("rejects", other);
-    if (path->empty() || path->ends_with('/')) throw UsageError(formatted("--rejects: '{}' names no file", *path));
-    if (*path == "-") throw UsageError("--rejects: standard output is for names and records");
-    if (Location::is_url(*path)) throw UsageError("--rejects names a file, not an object");
-    if (*path == arguments.output.manifest || *path == arguments.output.report)
-        throw UsageError(formatted("--rejects: '{}' is also the manifest or the report", *path));
+    check_path(*path, arguments.output);
     options.path = arguments.output.dry_run ? "" : *path;
     options.makes_folder = arguments.output.make_directories;
     options.replaces = arguments.output.replace;
