@@ -8,6 +8,7 @@
 
 #include "cli/choices.h"
 #include "cli/feature_parts.h"
+#include "cli/features.h"
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_groups.h"
@@ -198,14 +199,17 @@ void take_inputs(const Given& given, Arguments& arguments) {
     const bool many =
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
     const bool is_listed = given.has("inputs-from");
-    if (is_listed || (joins_inputs(arguments.verb) && arguments.inputs.size() > 1)) {
+    const bool joins = joins_inputs(arguments.verb) && has_feature("inputs");
+    if (is_listed || (joins && arguments.inputs.size() > 1)) {
         take_several(given, arguments);
     } else if (given.has("columns-by-name") || given.has("drop-unknown")) {
         throw UsageError("--columns-by-name is for several inputs");
     } else if (!many && arguments.inputs.size() > 1) {
+        const bool has_names = arguments.verb != Verb::kSplit || given.has("output");
+        std::string hint = second_input_hint(arguments.verb, arguments.inputs, has_names);
+        if (hint.empty() && joins_inputs(arguments.verb)) hint = "; this cleave was built without the feature 'inputs'";
         throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
-                                   arguments.inputs[1].bare(),
-                                   second_input_hint(arguments.verb, arguments.inputs, true)));
+                                   arguments.inputs[1].bare(), hint));
     }
     if (!arguments.inputs.empty() || is_listed || given.has("rejected")) return;
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");

@@ -4,7 +4,7 @@
 
 namespace cleave::cli {
 
-void take_several(const Given& /*given*/, Arguments& /*arguments*/) { refuse_without("inputs", "a second input"); }
+void take_several(const Given& /*given*/, Arguments& /*arguments*/) { refuse_without("inputs"); }
 
 void list_inputs(Arguments& /*arguments*/) {}
 
