@@ -87,7 +87,7 @@ void loop_2021(benchmark::State& state, const Sample& sample) {
 bool is_for_2021(const Sample& sample) { return sample.dialect == Dialect() && sample.name != "stray"; }
 #endif
 
-// Text of windows-1251 in which so many of a thousand bytes are letters above ASCII, in words of six.
+// Text in windows-1251: of 1,000 bytes, this many are letters above ASCII, in words of six.
 std::vector<std::uint8_t> cyrillic_text(unsigned of_thousand) {
     std::vector<std::uint8_t> bytes = make_records(samples().front(), kCachedSize).bytes;
     constexpr std::size_t kWord = 6;

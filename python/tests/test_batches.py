@@ -449,7 +449,7 @@ def test_the_head_of_what_is_read_once_leaves_the_rest(tmp_path: Path) -> None:
 
 
 def damaged(chance: random.Random, count: int) -> Iterator[tuple[bytes, tuple[Any, ...] | None, str | None]]:
-    """Records, each with its row or, if it is rejected, with the column at fault; there is no row for an empty one."""
+    """Records, each with its row or, if rejected, the column at fault. An empty record has no row."""
     for i in range(count):
         note = chance.choice(["plain", "", "two\nlines", "a, b", "K\u00f6ln"])
         text = b'"%s"' % note.encode() if note else b""

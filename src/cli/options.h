@@ -81,7 +81,7 @@ struct Arguments {
     bool snapshot = false;
     Encoding encoding = Encoding::kBytes;
     std::vector<Location> inputs;
-    std::string inputs_from;       // a list of them; empty if there is none
+    std::string inputs_from;       // the file that lists them; empty if there is none
     bool columns_by_name = false;  // of several inputs
     bool drops_unknown = false;    // likewise
     KeyCommand key_command = KeyCommand::kNew;

@@ -27,7 +27,6 @@ struct InputPart {
     std::uint64_t start = 0;   // where it begins in the joined input
     std::uint64_t length = 0;  // there; with the line end that was added
     std::uint64_t records = 0;
-    bool is_ended = false;  // a line end was added
 };
 
 // A place in one of the inputs.
@@ -78,8 +77,8 @@ struct JoinOptions {
     DialectOptions of_others;  // the same, with nothing to sniff but the preamble
     HeaderMode header = HeaderMode::kRepeat;
     bool is_read_in_order = false;  // as a stream: nothing but heads is read before its turn
-    // Whether columns are found by their names: records get the order of those of the first input, missing fields are
-    // empty, and others are left out or, unless drops_unknown, refused. Such an input makes a stream of all.
+    // Finds columns by name: records are written in the column order of the first input, with missing fields empty.
+    // Columns that it lacks are left out with drops_unknown, and refused without. If columns differ, a stream results.
     bool by_name = false;
     bool drops_unknown = false;
     // For a reader that finds records and faults by itself: the stream returns no bytes behind each input until
@@ -91,8 +90,8 @@ struct JoinOptions {
 // Makes one input of several. `first`, the one with number 0, must not have been read; it becomes a blob or, if some
 // input is compressed or converted, a stream. The others are opened when their bytes are needed, and must be the same
 // then. If a record follows a last record without a line end, that gets the line end of the first record of its file.
-// Throws InputError for columns other than those of the first input, for an input that ends inside quotes or with an
-// escape, and for one whose first LF would complete the CR before it; a stream throws the last two when it is read.
+// Throws InputError if columns differ, if an input ends inside quotes or with an escape, and if the first LF of an
+// input would complete the CR before it; a stream checks ends and line feeds when it is read.
 // Throws ArgumentError if two inputs are the same file, and what Input::open() and read() throw. The locations, and
 // what `open` needs, must outlive `first`. Sets `joined` even if it throws: see JoinedInputs::faulty().
 void join_inputs(Input& first, const JoinOptions& options, std::shared_ptr<JoinedInputs>& joined);

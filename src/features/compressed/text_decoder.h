@@ -32,9 +32,9 @@ public:
 // what settle_encoding() returns. Null if there is nothing to do.
 std::unique_ptr<TextDecoder> make_text_decoder(Encoding encoding, bool keeps_invalid);
 
-// How to read text that begins with `head`, kEncodingSample bytes for Encoding::kAuto and at least 4 for others; with
-// `is_whole`, that is all of it. Throws InputError for a byte order mark
-// that contradicts `wanted`, and if what is wanted is to be found, and cannot be.
+// How to read text that begins with `head`: kEncodingSample bytes for Encoding::kAuto, at least 4 for others, or all of
+// it if `is_whole`. Throws InputError for a byte order mark that contradicts `wanted`, and if Encoding::kAuto cannot
+// tell.
 Encoding settle_encoding(Encoding wanted, std::span<const std::uint8_t> head, bool is_whole);
 
 // The same for Encoding::kAuto and text without a byte order mark.

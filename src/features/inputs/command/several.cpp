@@ -137,6 +137,8 @@ void list_inputs(Arguments& arguments) {
 void join_inputs(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     if (arguments.inputs.size() < 2) return;
+    if (arguments.columns_by_name && is_json_lines(opened.dialect))
+        throw UsageError("--columns-by-name: JSON Lines has no columns");
     heed_names(context);
     JoinOptions options;
     options.inputs = std::span(arguments.inputs).subspan(context.first_input);

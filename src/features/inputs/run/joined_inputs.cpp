@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/parallel.h"
 #include "base/text_bytes.h"
+#include "base/too_long.h"
 #include "cleave/cleave_scan.h"
 #include "cleave/fields.h"
 #include "core/offsets/input_head.h"
@@ -64,7 +65,8 @@ LineEnd line_end_of(Octets record) {
 }
 
 // Tells a version of a file from others. Nobody gains from two that look alike.
-std::uint64_t digest_of(const FileIdentity& file, std::uint64_t digest = 0) {
+std::uint64_t digest_of(const FileIdentity& file) {
+    std::uint64_t digest = 0;
     for (const std::uint64_t word : {file.device, file.inode, file.size, static_cast<std::uint64_t>(file.mtime_ns),
                                      static_cast<std::uint64_t>(file.ctime_ns)}) {
         digest = (digest ^ word) * 0x9E3779B97F4A7C15U;
@@ -121,14 +123,17 @@ public:
         : dialect_(dialect), order_(order), place_(place), reader_(dialect, kernel, Reading::kUnambiguous, count) {}
 
     // The records that end in the bytes so far; valid until the next call. Throws InputError for a record with another
-    // number of fields, and for one that readers may read differently.
+    // number of fields, for one that readers may read differently, and for one that is too long.
     Octets add(Octets bytes, bool at_end) {
         waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
         out_.clear();
+        if (!at_end && waiting_.size() < least_) return out_;
+        if (waiting_.size() > kMaxRecordLimit + bytes.size()) throw_too_long(kMaxRecordLimit, place_);
         const RecordBlock block = reader_.read(Octets(waiting_), place_, at_end);
         for (std::size_t r = 0; r < block.record_count(); ++r) write(block, r);
         place_.offset += block.bytes.size();
         place_.record += block.record_count();
+        least_ = block.bytes.empty() ? 2 * waiting_.size() : 0;  // so that a long record is not read again and again
         waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(block.bytes.size()));
         return out_;
     }
@@ -153,6 +158,7 @@ private:
     const std::vector<std::size_t>& order_;
     Place place_;  // of what waits
     FieldReader reader_;
+    std::size_t least_ = 0;  // how much must wait before it is read
     std::vector<std::uint8_t> waiting_;
     std::vector<std::uint8_t> out_;
 };
@@ -689,7 +695,7 @@ Octets Joined::next_taken() {
     for (;;) {
         Octets bytes = next_of_part();
         if (bytes.empty()) return rearranger_ ? rearranger_->add({}, true) : bytes;
-        // What comes before the records decides nothing, and is left out unless it is that of the first input.
+        // Bytes before the records are not scanned; only those of the first input are taken.
         const std::uint64_t head = at_ == 0 ? lead_size_ : part.skipped;
         const auto in_head =
             static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), head - std::min(head, offset_)));
