@@ -127,7 +127,8 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # which adds managed memor
     def initialize(self) -> None:
         if self._manager is None:
             self._manager = _open(os.environ.get("CLEAVE_MEMORY_MANAGER", _DEFAULT))
-        self._do("initialize", self.context.device.id)
+        device = self.context.device  # of a context that Numba did not make: the driver's device, a number
+        self._do("initialize", int(getattr(device, "id", device)))
 
     def _do(self, call: str, *arguments: Any) -> None:
         assert self._manager is not None, "initialize() was not called"
@@ -208,7 +209,8 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # which adds managed memor
         exported = _Export()
         self._do("export_ipc", ctypes.byref(found[0]), ctypes.byref(exported))
         handle = driver.binding.CUipcMemHandle()
-        handle.reserved = bytes(exported.handle[: exported.handle_size])
+        exported_handle = bytes(exported.handle)[: exported.handle_size]
+        ctypes.memmove(handle.getPtr(), exported_handle, len(exported_handle))  # its members differ by version
         offset = exported.offset + address - found[0].pointer
         return cuda.IpcHandle(memory, handle, memory.size, self.context.device.get_device_identity(), offset=offset)
 

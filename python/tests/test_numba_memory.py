@@ -60,6 +60,16 @@ class HostOnly:
         self.deferred -= 1
 
 
+class IpcMemHandle:
+    """The driver's handle, 64 bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = ctypes.create_string_buffer(64)
+
+    def getPtr(self) -> int:  # noqa: N802
+        return ctypes.addressof(self.bytes)
+
+
 class Device:
     id = 3
 
@@ -83,10 +93,10 @@ def stand_in() -> dict[str, types.ModuleType]:
         "MappedMemory": Mapped,
         "PinnedMemory": Pinned,
         "MemoryInfo": lambda free, total: (free, total),
-        "IpcHandle": lambda base, handle, size, source_info, offset: (handle.reserved, size, source_info, offset),
+        "IpcHandle": lambda base, handle, size, source_info, offset: (handle.bytes.raw, size, source_info, offset),
     }.items():
         setattr(cuda, name, value)
-    driver.binding = types.SimpleNamespace(CUipcMemHandle=types.SimpleNamespace)  # type: ignore[attr-defined]
+    driver.binding = types.SimpleNamespace(CUipcMemHandle=IpcMemHandle)  # type: ignore[attr-defined]
     return modules
 
 
@@ -171,6 +181,15 @@ def test_layout_is_that_of_the_header(module: Any) -> None:
 
 def test_numba_asks_for_the_version_before_there_is_a_context(module: Any) -> None:
     assert module._numba_memory_manager(context=None).interface_version == 1
+
+
+def test_a_context_that_numba_did_not_make_has_the_device_of_the_driver(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin, manager = opened(module, monkeypatch)
+    plugin.context = types.SimpleNamespace(device=7)
+    plugin.initialize()
+    assert manager.named("initialize") == [(3,), (7,)]
 
 
 def test_device_memory(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
