@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cleave/error.h"
 #include "cleave/foreign.h"
@@ -19,15 +20,14 @@
 namespace cleave {
 namespace {
 
-// What windows-1252 has at the bytes 80 to FF: L and l are letters. Letters may not be next to the signs s and r,
-// before o, behind p, nor on both sides of e. a, d and m are the apostrophe, dashes and the middle dot. There is some
-// doubt about r, which is rare, about letters on both sides of n and d, and about q behind a word. ! is undefined, or
-// speaks for another set.
+// What windows-1252 has at the bytes 80 to FF: L and l are letters. Letters may not be next to the sign s, before o,
+// behind p, nor on both sides of e. q is an exponent or an ordinal, a the apostrophe. ! is undefined, or so rare that
+// it speaks for another set.
 constexpr std::string_view kClasses =
-    "s!oroerrrsLoL!L!!eaeeeddrplpl!lL"
-    "nors!rrsroqernpresqqrormrqqessso"
+    "s!o!oe!!!sLoL!L!!eaeeeee!plpl!lL"
+    "eo!s!!!s!oqe!ep!esqq!o!e!qqessso"
     "LLLLLLLLLLLLLLLL!LLLLLLsLLLLL!!l"
-    "llllllllllllllll!llllllrlllll!!l";
+    "llllllllllllllll!llllll!lllll!!l";
 static_assert(kClasses.size() == 0x80);
 
 using Bytes = std::span<const std::uint8_t>;
@@ -39,7 +39,7 @@ char class_of(std::uint8_t byte) {
 }
 bool is_upper(std::uint8_t byte) { return class_of(byte) == 'L'; }
 bool is_lower(std::uint8_t byte) { return class_of(byte) == 'l'; }
-bool is_letter(std::uint8_t byte) { return is_upper(byte) || is_lower(byte); }
+bool is_high(std::uint8_t byte) { return byte >= 0x80; }
 
 std::uint8_t lower(std::uint8_t byte) {
     if (byte == 0x9F) return 0xFF;
@@ -50,94 +50,67 @@ bool is_one_of(std::uint8_t byte, std::string_view bytes) {
     return bytes.find(static_cast<char>(byte)) != std::string_view::npos;
 }
 
-bool is_vowel(std::uint8_t byte) {
-    const std::uint8_t low = lower(byte);
-    return low >= 0x80 ? !is_one_of(low, "\xE7\xF1\xDF\x9A\x9E") : low != 0 && is_one_of(low, "aeiouy");
-}
-
 enum class Fit : std::uint8_t { kYes, kOpen, kNo };
 
-// Of a letter, in lower case, that is another one in windows-1250 or 1257; 0 stands for the end of the word. Of other
-// letters kOpen.
+// Of a letter that is another one in windows-1250 or 1257; 0 stands for the end of the word. Of other letters kOpen.
 Fit fit_of(std::uint8_t letter, std::uint8_t before, std::uint8_t after) {
-    const bool has_plain_before = before != 0 && (!is_vowel(before) || is_one_of(lower(before), "iu"));
-    const auto fits_if = [](bool fits) { return fits ? Fit::kYes : Fit::kNo; };
+    const auto is_vowel = [](std::uint8_t byte) {
+        return byte != 0 && !is_one_of(byte, "bcdfghjklmnpqrstvwxz\xE7\xF1\xDF\x9A\x9E");
+    };
+    bool fits = false;
     switch (letter) {
-        case 0xE0: return fits_if(after == 0 || lower(after) == 's');                                    // à
-        case 0xE8: return fits_if(has_plain_before && !is_vowel(after));                                 // è
-        case 0xEA: return fits_if((before == 0 || has_plain_before) && after != 0 && !is_vowel(after));  // ê
-        case 0xEC:                                                                                       // ì
-        case 0xF2:                                                                                       // ò
-        case 0xF9: return fits_if(after == 0);                                                           // ù
-        case 0xEF: return fits_if(before != 0 && is_vowel(before));                                      // ï
-        case 0xF1: return fits_if(is_vowel(after));                                                      // ñ
-        case 0xE7: return after == 0 || is_vowel(after) ? Fit::kOpen : Fit::kNo;                         // ç
-        case 0xEB: return is_vowel(before) ? Fit::kOpen : Fit::kNo;                                      // ë
-        case 0xE3: return fits_if(is_one_of(lower(after), "oe"));                                        // ã
-        case 0xF5: return fits_if(lower(after) == 'e');                                                  // õ
-        case 0xE5: return Fit::kYes;                                                                     // å
-        case 0xE6: return fits_if(before == 0 || !is_vowel(before));                                     // æ
-        case 0xF8: return fits_if((before == 0 || !is_vowel(before)) && !is_vowel(after));               // ø
-        case 0xFB: return fits_if(lower(before) == 'o');                                                 // û
-        case 0x9C: return fits_if(is_one_of(lower(after), "ui"));                                        // œ
-        case 0xE1: return is_one_of(lower(before), "aeo") ? Fit::kNo : Fit::kOpen;                       // ß in cp437
+        case 0xE0: fits = after == 0 || after == 's'; break;  // à
+        case 0xE8: fits = before != 0 && !is_one_of(before, "aeoy") && !is_high(before) && !is_vowel(after); break;
+        case 0xEA: fits = (!is_vowel(before) || before == 'u') && after != 0 && !is_vowel(after); break;  // ê
+        case 0xEC:                                                                                        // ì
+        case 0xF2:                                                                                        // ò
+        case 0xF9: fits = after == 0; break;                                                              // ù
+        case 0xEB:                                                                                        // ë
+        case 0xEF: fits = is_vowel(before); break;                                                        // ï
+        case 0xE7: fits = after == 0 || is_vowel(after); break;                                           // ç
+        case 0xF1: fits = is_vowel(after); break;                                                         // ñ
+        case 0xE3: fits = is_one_of(after, "oe"); break;                                                  // ã
+        case 0xF5: fits = after == 'e'; break;                                                            // õ
+        case 0xE5: fits = true; break;                                                                    // å
+        case 0xE6: fits = !is_vowel(before); break;                                                       // æ
+        case 0xF8: fits = !is_vowel(before) && !is_vowel(after); break;                                   // ø
+        case 0xFB: fits = before == 'o'; break;                                                           // û
+        case 0x9C: fits = is_one_of(after, "ui"); break;                                                  // œ
+        case 0xE1: return is_one_of(before, "aeo") ? Fit::kNo : Fit::kOpen;                               // ß in cp437
         case 0x9A:
         case 0x9E:
-        case 0xFF: return Fit::kNo;
+        case 0xFF: break;
         default: return Fit::kOpen;
     }
+    return fits ? Fit::kYes : Fit::kNo;
 }
 
-// Whether two letters above ASCII may be neighbours: double ones, "üß", "ção", "äö".
-bool may_follow(std::uint8_t letter, std::uint8_t before) {
-    constexpr std::string_view kNordic = "\xE4\xE5\xE6\xF6\xF8";
-    return letter == before || letter == 0xDF || before == 0xE7 ||
-           (is_one_of(letter, kNordic) && is_one_of(before, kNordic));
+[[noreturn]] void give_up(const char* candidate, const char* other, std::size_t byte) {
+    throw InputError("its encoding cannot be told (byte " + std::to_string(byte) + "): perhaps " + candidate + " or " +
+                     other);
 }
 
-// The candidates where text is neither UTF-8 nor windows-1252.
-struct Candidates {
-    const char* names[2];
-};
-constexpr Candidates kUnclear = {{"windows-1252", "windows-1250"}};
-constexpr Candidates kOtherScript = {{"windows-1251", "koi8-r"}};
-constexpr Candidates kTurkish = {{"windows-1252", "windows-1254"}};
-constexpr Candidates kOldMachine = {{"cp850", "mac-roman"}};
-
-[[noreturn]] void give_up(const Candidates& candidates, std::size_t byte) {
-    throw InputError("its encoding cannot be told (byte " + std::to_string(byte) + "): perhaps " + candidates.names[0] +
-                     " or " + candidates.names[1]);
-}
-
-// Throws if the text is not clearly windows-1252.
+// Throws if text is not clearly windows-1252.
 class Doubter {
 public:
     explicit Doubter(Bytes text) : text_(text) {}
 
     void judge(std::size_t end) {
-        for (std::size_t i = 0; i < end;) {
-            const std::size_t begin = i;
-            while (i < text_.size() && is_letter(text_[i])) ++i;
-            if (i > begin) {
-                judge_word(begin, i);
-            } else {
-                judge_sign(i++);
-            }
+        for (std::size_t i = 0; i < end; ++i) {
+            if (letter_at(i) == 0) judge_sign(i);
+            if (is_high(letter_at(i))) judge_letter(i);
         }
         constexpr std::size_t kLeastRatio = 8;
-        if (misfits_ > 0 && misfits_ * kLeastRatio > fits_) give_up(kUnclear, first_misfit_);
+        if (misfits_ * kLeastRatio > fits_) give_up("windows-1252", "windows-1250", first_misfit_);
     }
 
 private:
-    std::uint8_t at(std::size_t i) const { return i < text_.size() ? text_[i] : 0; }  // also before the beginning
-    bool has_letter(std::size_t i) const { return is_letter(at(i)); }
-    void doubt(std::size_t i) {
-        if (misfits_++ == 0) first_misfit_ = i;
+    // 0: none is there, as before the beginning.
+    std::uint8_t letter_at(std::size_t i) const {
+        return i < text_.size() && (is_upper(text_[i]) || is_lower(text_[i])) ? text_[i] : std::uint8_t{0};
     }
-    void judge_word(std::size_t begin, std::size_t end);
-    void judge_letter(std::size_t i, std::uint8_t before, std::uint8_t after);
+    void judge_letter(std::size_t i);
     void judge_sign(std::size_t i);
-    bool is_apostrophe(std::size_t i) const;
 
     const Bytes text_;
     std::size_t fits_ = 0;
@@ -145,97 +118,62 @@ private:
     std::size_t first_misfit_ = 0;
 };
 
-void Doubter::judge_word(std::size_t begin, std::size_t end) {
-    const Bytes word = text_.subspan(begin, end - begin);
-    const auto is_high = [](std::uint8_t byte) { return byte >= 0x80; };
-    const auto high = static_cast<std::size_t>(std::ranges::count_if(word, is_high));
-    if (high == 0) return;
-    constexpr std::size_t kLongestRun = 2;
-    std::size_t run = 0;
-    for (const std::uint8_t byte : word) {
-        run = is_high(byte) ? run + 1 : 0;
-        if (run > kLongestRun || (high == word.size() && high > 1)) give_up(kOtherScript, begin);
-    }
-    if (word.size() == 1) {
-        if (!is_one_of(word[0], "\xE9\xE0\xE8\xE5\xF6\xF3\xC0\xC8")) doubt(begin);
-        return;
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-        if (is_high(text_[i])) judge_letter(i, i > begin ? text_[i - 1] : 0, i + 1 < end ? text_[i + 1] : 0);
-    }
-}
-
-void Doubter::judge_letter(std::size_t i, std::uint8_t before, std::uint8_t after) {
-    if (is_upper(text_[i]) && before != 0 && (is_lower(before) || is_lower(after))) give_up(kOldMachine, i);
-    const std::uint8_t letter = lower(text_[i]);
-    const Fit fit = fit_of(letter, before, after);
-    const bool is_odd = (is_lower(text_[i]) && text_[i] != 0xDF && is_upper(before) && is_upper(after)) ||
-                        (before >= 0x80 && !may_follow(letter, lower(before)));
-    if (is_odd || fit == Fit::kNo) doubt(i);
-    if (!is_odd && fit == Fit::kYes) ++fits_;
-}
-
-// Between letters: "don't", "l'eau", "qu'il", "dell'arte".
-bool Doubter::is_apostrophe(std::size_t i) const {
-    const std::uint8_t before = lower(at(i - 1));
-    const bool is_after_one = !has_letter(i - 2) && is_one_of(before, "cdjlmnst");
-    const bool is_after_two = (before == 'u' && lower(at(i - 2)) == 'q') || (before == 'l' && at(i - 2) == 'l');
-    const bool is_short = !has_letter(i + 2) && is_one_of(lower(at(i + 1)), "stdm");
-    const std::string_view two(reinterpret_cast<const char*>(text_.data()) + i + 1, i + 2 < text_.size() ? 2 : 0);
-    return is_after_one || is_after_two || is_short ||
-           ((two == "ll" || two == "re" || two == "ve") && !has_letter(i + 3));
+void Doubter::judge_letter(std::size_t i) {
+    const std::uint8_t letter = text_[i];
+    const std::uint8_t before = letter_at(i - 1);
+    const std::uint8_t after = letter_at(i + 1);
+    if (is_high(before) && is_high(after)) give_up("windows-1251", "koi8-r", i);
+    if (is_upper(letter) && before != 0 && (is_lower(before) || is_lower(after))) give_up("cp850", "mac-roman", i);
+    Fit fit = fit_of(lower(letter), lower(before), lower(after));
+    const bool is_odd = is_lower(letter) && letter != 0xDF && is_upper(before) && is_upper(after);
+    const bool is_pair = letter == before || letter == 0xDF || lower(before) == 0xE7;  // or "üß", "ção"
+    if (is_odd || (is_high(before) && !is_pair)) fit = Fit::kNo;
+    if (before == 0 && after == 0) fit = is_one_of(letter, "\xE9\xE0\xE8\xE5\xF6\xF3\xC0\xC8") ? Fit::kOpen : Fit::kNo;
+    if (fit == Fit::kYes) ++fits_;
+    if (fit == Fit::kNo && misfits_++ == 0) first_misfit_ = i;
 }
 
 void Doubter::judge_sign(std::size_t i) {
-    const char sign = class_of(text_[i]);
-    const bool before = has_letter(i - 1);
-    const bool after = has_letter(i + 1);
+    const std::uint8_t sign = text_[i];
+    const std::uint8_t before = letter_at(i - 1);
+    const std::uint8_t after = letter_at(i + 1);
+    const bool is_between = before != 0 && after != 0;
     bool is_wrong = false;
-    switch (sign) {
+    switch (class_of(sign)) {
         case '!': is_wrong = true; break;
-        case 'r':
-        case 's': is_wrong = before || after; break;
-        case 'o': is_wrong = before; break;
-        case 'p':
-        case 'q': is_wrong = after; break;
-        case 'e': is_wrong = before && after; break;
-        case 'a': is_wrong = before && after && !is_apostrophe(i); break;
-        case 'd': is_wrong = before && after && (!has_letter(i - 2) || !has_letter(i + 2)); break;
-        case 'm': is_wrong = before && after && (lower(at(i - 1)) != 'l' || lower(at(i + 1)) != 'l'); break;
-        default: is_wrong = text_[i] < ' ' && !is_one_of(text_[i], "\t\n\v\f\r\x1A");
+        case 's': is_wrong = before != 0 || after != 0; break;
+        case 'o': is_wrong = before != 0; break;
+        case 'p': is_wrong = after != 0; break;
+        case 'q': is_wrong = after != 0 || (before != 0 && !is_one_of(before, sign == 0xBA ? "nN" : "m")); break;
+        case 'e': is_wrong = is_between; break;
+        case 'a':  // "qu'il", "we'll", "dell'arte"
+            is_wrong = is_between && lower(before) != 'l' && letter_at(i - 2) != 0 && letter_at(i - 3) != 0 &&
+                       letter_at(i + 2) != 0 && letter_at(i + 3) != 0;
+            break;
+        default: is_wrong = sign < ' ' && !is_one_of(sign, "\t\n\v\f\r\x1A");
     }
-    if (is_wrong && text_[i] >= 0xC0) give_up(at(i - 1) >= 0x80 || at(i + 1) >= 0x80 ? kOtherScript : kTurkish, i);
-    if (is_wrong) give_up(kOldMachine, i);
-    const bool is_between = before && after;
-    const bool is_behind_word = before && has_letter(i - 2) && at(i - 1) != 'm';
-    if (sign == 'r' || ((sign == 'n' || sign == 'd') && is_between) || (sign == 'q' && is_behind_word)) doubt(i);
-}
-
-// Text in UTF-16 has most of its NULs in every other byte: those of ASCII characters.
-bool has_nuls_of_utf16(Bytes text) {
-    std::size_t nuls[2] = {};
-    for (std::size_t i = 0; i < text.size(); ++i) nuls[i % 2] += static_cast<std::size_t>(text[i] == 0);
-    constexpr std::size_t kLeastShare = 50;
-    const std::size_t all = nuls[0] + nuls[1];
-    return all > 1 && all * kLeastShare >= text.size() && (nuls[0] == 0 || nuls[1] == 0);
+    if (!is_wrong) return;
+    if (sign < 0xC0) give_up("cp850", "mac-roman", i);
+    if (is_high(before) || is_high(after)) give_up("windows-1251", "koi8-r", i);
+    give_up("windows-1252", "windows-1254", i);
 }
 
 }  // namespace
 
 Encoding guess_encoding(Bytes head, bool is_whole) {
     if (const auto foreign = foreign_format(head)) return foreign->encoding;  // kBytes: it will be refused
-    if (has_nuls_of_utf16(head)) give_up({{"utf-16le", "utf-16be"}}, 0);
+    constexpr std::size_t kLeastShare = 50;  // of NULs: those of ASCII characters in UTF-16
+    if (std::cmp_greater(std::ranges::count(head, 0), head.size() / kLeastShare)) give_up("utf-16le", "utf-16be", 0);
     const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
     for (const std::string_view shift : {"\x1B$", "\x1B("}) {
-        if (const auto at = text.find(shift); at != std::string_view::npos) give_up({{"iso2022_jp", "iso2022_kr"}}, at);
+        if (const auto at = text.find(shift); at != std::string_view::npos) give_up("iso2022_jp", "iso2022_kr", at);
     }
     const ValidUtf8 valid = valid_utf8(head);
     if (valid.size == head.size() || (valid.is_cut && !is_whole)) return Encoding::kUtf8;
-    const auto is_high = [](std::uint8_t byte) { return byte >= 0x80; };
-    if (std::ranges::any_of(head.first(valid.size), is_high)) give_up({{"damaged utf-8", "windows-1252"}}, valid.size);
+    if (std::ranges::any_of(head.first(valid.size), is_high)) give_up("damaged utf-8", "windows-1252", valid.size);
     // The last word may not be all there.
     std::size_t end = head.size();
-    while (!is_whole && end > 0 && is_letter(head[end - 1])) --end;
+    while (!is_whole && end > 0 && class_of(head[end - 1]) != ' ') --end;
     Doubter(head).judge(end);
     return encoding_named("windows-1252");
 }
