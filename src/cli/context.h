@@ -35,7 +35,6 @@ struct OpenInput;
 struct Context {
     Arguments arguments;
     Location location;                    // of the current input; empty before the first input
-    std::size_t first_input = 0;          // of several inputs that are read as one: those before it are empty
     Meter meter;                          // of the current input
     std::shared_ptr<const KeyRing> keys;  // null unless there are rules, or a signature is checked
     std::shared_ptr<Stores> stores;       // where its URLs lead; null without any

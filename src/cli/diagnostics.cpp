@@ -46,9 +46,8 @@ const char* text_of(DialectDoubt doubt) {
 void Diagnostics::remark(const std::string& text) const {
     if (context_.arguments.quiet) return;
     const bool has_several = context_.opened != nullptr && context_.opened->joined;
-    const std::string subject = has_several
-                                    ? formatted("{} inputs", context_.arguments.inputs.size() - context_.first_input)
-                                    : context_.location.shown();
+    const std::string subject =
+        has_several ? formatted("{} inputs", context_.arguments.inputs.size()) : context_.location.shown();
     print_message(formatted("{}: {}", subject, text));
 }
 
@@ -57,7 +56,7 @@ std::string Diagnostics::describe(const Place& place) const {
     const JoinedInputs* const joined = context_.opened == nullptr ? nullptr : context_.opened->joined.get();
     if (joined != nullptr) {
         const InputPlace at = joined->find(place);
-        const Location& input = context_.arguments.inputs[context_.first_input + at.input];
+        const Location input = context_.arguments.inputs[at.input];
         if (at.is_rearranged)
             return formatted("(record {}) of {}", record_number(at.place, at.header_records), printable(input.shown()));
         return describe_place(at.place, at.header_records, std::nullopt) + " of " + printable(input.shown());

@@ -191,7 +191,7 @@ void refuse_option_as_value(Verb verb, const po::option& option) {
 Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
     for (const po::option& option : parse(verb, words).options) {
         if (option.string_key.empty()) {
-            for (const std::string& word : option.value) inputs_.emplace_back(word);
+            for (const std::string& word : option.value) inputs_.add(word);
             continue;
         }
         refuse_option_as_value(verb, option);
@@ -206,7 +206,7 @@ Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
 // -q was --quote until version 0.1. Now "-q ;" would take the quote for an input.
 void Given::refuse_old_quote() const {
     if (!has("quiet") || spelling("quiet") != "-q") return;
-    for (const Location& location : inputs_) {
+    for (const Location& location : inputs_.all()) {
         const std::string& input = location.name();
         struct stat status;
         if (input.size() != 1 || location.is_stream() || ::stat(input.c_str(), &status) == 0) continue;

@@ -68,7 +68,7 @@ public:
     }
 
     Verb verb() const { return verb_; }
-    const std::vector<Location>& inputs() const { return inputs_; }
+    const LocationList& inputs() const { return inputs_; }
 
 private:
     struct Use {
@@ -90,7 +90,7 @@ private:
     Verb verb_;
     std::size_t uses_ = 0;
     std::vector<Use> options_;
-    std::vector<Location> inputs_;
+    LocationList inputs_;
 };
 
 }  // namespace cleave::cli

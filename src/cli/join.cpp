@@ -380,8 +380,8 @@ void list_pieces(Context& context) {
         const Location manifest(arguments.output.manifest);
         context.location = manifest;
         arguments.pieces = read_piece_list(manifest, read_named(context, manifest), arguments.inputs);
-        arguments.inputs.clear();
-        for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.location);
+        arguments.inputs = {};
+        for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.add(piece.location.name());
         if (const auto& dialect = arguments.pieces.dialect) {
             if (arguments.dialect == DialectOptions()) arguments.dialect = settled_options(*dialect);
             arguments.dialect.preamble.separator_line = SeparatorLine::kData;
@@ -391,7 +391,7 @@ void list_pieces(Context& context) {
     }
     arguments.pieces.header = arguments.policy.header;
     if (arguments.policy.header == HeaderMode::kDrop) arguments.dialect.preamble.separator_line = SeparatorLine::kData;
-    for (const Location& input : arguments.inputs) arguments.pieces.pieces.push_back({input, {}, {}, {}});
+    for (const Location& input : arguments.inputs.all()) arguments.pieces.pieces.push_back({input, {}, {}, {}});
 }
 
 void run_join(Context& context, const Cancellation& cancellation) { Join(context, cancellation).run(); }

@@ -205,14 +205,14 @@ int guarded(const Context& context, const Work& work) noexcept {
 }
 
 // A signal ends the run only once this input's files are in a consistent state.
-void index_guarded(Context& context, const Location& location) {
+void index_guarded(Context& context, const Location& location, bool is_last) {
     {
         Cancellation cancellation;
         SignalGuard guard(cancellation);
         index_input(context, location, cancellation);
-        if (&location == &context.arguments.inputs.back()) guard.conclude();
+        if (is_last) guard.conclude();
     }
-    if (&location != &context.arguments.inputs.back()) die_of_caught_signal();
+    if (!is_last) die_of_caught_signal();
 }
 
 // Inputs are independent: if one fails, the others are still read. Returns the largest exit status.
@@ -220,11 +220,13 @@ int run_inputs(Context& context) {
     StandardOutput out;
     CountTotal total;
     int worst = kDone;
-    for (const Location& location : context.arguments.inputs) {
+    const LocationList& inputs = context.arguments.inputs;
+    for (std::size_t number = 0; number < inputs.size(); ++number) {
+        const Location location = inputs[number];
         const int code = guarded(context, [&] {
             if (context.arguments.verb == Verb::kCheck) return check_input(context, location, out) ? kDone : kMalformed;
             if (context.arguments.verb == Verb::kIndex) {
-                index_guarded(context, location);
+                index_guarded(context, location, number + 1 == inputs.size());
             } else {
                 count_input(context, location, out, total);
             }
@@ -232,7 +234,7 @@ int run_inputs(Context& context) {
         });
         worst = std::max(worst, code);
     }
-    const bool has_total = context.arguments.verb == Verb::kCount && context.arguments.inputs.size() > 1;
+    const bool has_total = context.arguments.verb == Verb::kCount && inputs.size() > 1;
     if (has_total) print_total(context.arguments, total, out);
     out.flush();
     return worst;

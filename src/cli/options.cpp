@@ -215,7 +215,7 @@ void take_inputs(const Given& given, Arguments& arguments) {
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
     if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat || arguments.verb == Verb::kSample)
         throw UsageError(formatted("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
-    arguments.inputs = {Location("-")};
+    arguments.inputs.add("-");
 }
 
 void take_range(const Given& given, Arguments& arguments) {
@@ -263,7 +263,7 @@ HelpLevel help_level(const Given& given) {
 }
 
 void take_key(const Given& given, Arguments& arguments) {
-    const std::vector<Location>& words = given.inputs();
+    const LocationList& words = given.inputs();
     if (words.empty()) throw UsageError("key needs a command: new, rotate, list or check");
     arguments.key_command = parse_choice("key", words[0].name(), kKeyCommands);
     if (words.size() != 2) throw UsageError(formatted("key {} takes one FILE", words[0].name()));
@@ -331,7 +331,7 @@ void take_plan(const Given& given, Arguments& arguments) {
     take_talk(given, arguments);
     take_tolerance(given, arguments);
     arguments.inputs = given.inputs();
-    if (arguments.inputs.empty()) arguments.inputs = {Location("-")};
+    if (arguments.inputs.empty()) arguments.inputs.add("-");
 }
 
 }  // namespace

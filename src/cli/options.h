@@ -80,7 +80,7 @@ struct Arguments {
     HelpLevel help = HelpLevel::kNone;
     bool snapshot = false;
     Encoding encoding = Encoding::kBytes;
-    std::vector<Location> inputs;
+    LocationList inputs;
     std::string inputs_from;       // the file that lists them; empty if there is none
     bool columns_by_name = false;  // of several inputs
     bool drops_unknown = false;    // likewise

@@ -210,9 +210,9 @@ std::string option_hint(Verb verb, std::string_view option) {
     return row == kOptions.end() ? "" : formatted("; use {}", row->ours);
 }
 
-std::string second_input_hint(Verb verb, const std::vector<Location>& inputs, bool has_names) {
+std::string second_input_hint(Verb verb, const LocationList& inputs, bool has_names) {
     if (verb == Verb::kSample && is_number(inputs[0].name())) return formatted("; use -k {}", inputs[0].name());
-    if (std::ranges::any_of(inputs, is_unit, &Location::name)) return "; a size is one word, such as 100MB";
+    if (std::ranges::any_of(inputs.all(), is_unit, &Location::name)) return "; a size is one word, such as 100MB";
     if (!has_names) return "; use -o 'PREFIX{i}{ext}' or -o FOLDER/ for the names of pieces";
     return "";
 }

@@ -19,7 +19,7 @@ std::string verb_hint(std::string_view word);
 std::string option_hint(Verb verb, std::string_view option);
 
 // For a second input that may be none: of `split a.csv b`. `has_names` says whether the names of pieces are known.
-std::string second_input_hint(Verb verb, const std::vector<Location>& inputs, bool has_names);
+std::string second_input_hint(Verb verb, const LocationList& inputs, bool has_names);
 
 // For a value in place of a number: "20k", "1e6", "10%".
 std::string number_hint(std::string_view text);

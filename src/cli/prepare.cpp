@@ -41,7 +41,7 @@ void open_stores(Context& context) {
         open_if_url(context, Location(arguments.output.manifest));
         list_pieces(context);
     }
-    for (const Location& input : arguments.inputs) open_if_url(context, input);
+    for (const Location& input : arguments.inputs.all()) open_if_url(context, input);
     open_if_url(context, arguments.reported_input);
     open_if_url(context, arguments.plan);
     if (arguments.verb == Verb::kSplit && destination_of(arguments.output).is_store)
@@ -74,7 +74,7 @@ void permit_inputs(Permissions& permissions, const Arguments& arguments) {
     constexpr std::size_t kMostRules = 64;
     const bool has_many = arguments.inputs.size() > kMostRules && arguments.verb != Verb::kIndex;
     std::set<std::string> folders;
-    for (const Location& input : arguments.inputs) {
+    for (const Location& input : arguments.inputs.all()) {
         if (input.is_url()) continue;
         const std::string& path = input.name();
         const std::string folder(folder_of(path));

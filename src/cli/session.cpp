@@ -170,7 +170,7 @@ void keep_rejects(Context& context, OpenInput& opened) {
 void name_faulty(Context& context, const OpenInput& opened) {
     const auto faulty = opened.joined ? opened.joined->faulty() : std::nullopt;
     if (!faulty) return;
-    context.location = context.arguments.inputs[context.first_input + faulty->input];
+    context.location = context.arguments.inputs[faulty->input];
     context.header_records = faulty->header_records;
 }
 
@@ -178,7 +178,7 @@ void name_faulty(Context& context, const OpenInput& opened) {
 void throw_in_one(Context& context, const OpenInput& opened, const InputError& error) {
     if (!opened.joined || !error.place() || opened.joined->faulty()) return;
     const InputPlace at = opened.joined->find(*error.place());
-    context.location = context.arguments.inputs[context.first_input + at.input];
+    context.location = context.arguments.inputs[at.input];
     context.header_records = at.header_records;
     if (!at.is_rearranged) throw InputError(error.what(), at.place);
     throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
@@ -209,10 +209,11 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     context.are_records_lines = false;
     context.meter.reset();
     Input input = open_input(context, location, cancellation, Access::kMapped);
-    const std::vector<Location>& inputs = context.arguments.inputs;
-    while (joins_inputs(context.arguments.verb) && context.first_input + 1 < inputs.size() && input.peek(1).empty() &&
+    LocationList& inputs = context.arguments.inputs;
+    while (joins_inputs(context.arguments.verb) && inputs.size() > 1 && input.peek(1).empty() &&
            compression_named_by(context.location.name()) == Compression::kNone) {
-        context.location = inputs[++context.first_input];
+        inputs.remove_first();
+        context.location = inputs.front();
         input = open_input(context, context.location, cancellation, Access::kMapped);
     }
     input.set_threads(context.arguments.execution.thread_count());

@@ -62,13 +62,13 @@ public:
     virtual InputPlace find(const Place& place) const = 0;
     // The input that the current exception is about, if it is about one.
     virtual std::optional<InputPlace> faulty() const = 0;
-    virtual const Location& location(std::size_t input) const = 0;
+    virtual Location location(std::size_t input) const = 0;
     // With JoinOptions::pauses, ends a pause. There are that many records before it.
     virtual void go_on(std::uint64_t records) = 0;
 };
 
 struct JoinOptions {
-    std::span<const Location> inputs;  // in order
+    const LocationList* inputs = nullptr;  // in order
     // Opens one of them, by its number, each time in the same way. Any thread may call it.
     std::function<Input(std::size_t input)> open;
     // Called once for each but the first. May throw if it cannot be read as CSV.

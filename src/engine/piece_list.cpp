@@ -103,9 +103,9 @@ void place(ListedPiece& piece, std::uint64_t version, const Location& manifest, 
 }
 
 // Replaces the names from the manifest with the given paths.
-void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<Location>& paths) {
+void find_pieces(std::vector<ListedPiece>& pieces, const LocationList& paths) {
     std::map<std::string, const Location*> by_name;
-    for (const Location& path : paths) {
+    for (const Location& path : paths.all()) {
         if (!by_name.emplace(last_component(path), &path).second) {
             throw ArgumentError("join: two pieces have the name '" + last_component(path) + "'");
         }
@@ -124,7 +124,7 @@ void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<Location>& 
 
 }  // namespace
 
-PieceList read_piece_list(const Location& manifest, std::string_view text, const std::vector<Location>& paths) {
+PieceList read_piece_list(const Location& manifest, std::string_view text, const LocationList& paths) {
     const auto json = parse_json(text);
     if (!json) refuse("it is not JSON");
     const std::uint64_t version = version_of(*json);

@@ -48,7 +48,7 @@ struct PieceList {
 // Throws InputError if the text is not a manifest. Throws ArgumentError if `paths` do not match the pieces, if
 // a piece of version 1 is outside the current folder, if the pieces do not follow each other in the input, or if they
 // lack some of its columns (Policy::by).
-PieceList read_piece_list(const Location& manifest, std::string_view text, const std::vector<Location>& paths);
+PieceList read_piece_list(const Location& manifest, std::string_view text, const LocationList& paths);
 
 // Opens the pieces of a list that are files. Use from one thread only.
 class PieceOpener {

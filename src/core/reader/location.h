@@ -2,10 +2,14 @@
 // kind. Whether a file is a pipe or a device is asked of the system: see core/writer/stream_path.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cleave {
 
@@ -48,6 +52,38 @@ private:
 
     std::string name_;
     Kind kind_ = Kind::kFile;
+};
+
+// Very many locations, in little more memory than their names take.
+class LocationList {
+public:
+    void add(std::string_view name) {
+        if (end_++ % kStep == 0) begins_.push_back(names_.size());
+        names_.append(name).push_back('\0');
+    }
+    void remove_first() noexcept { ++first_; }
+
+    std::size_t size() const noexcept { return end_ - first_; }
+    bool empty() const noexcept { return size() == 0; }
+    Location operator[](std::size_t number) const {
+        number += first_;
+        const char* name = names_.data() + begins_[number / kStep];
+        for (number %= kStep; number > 0; --number) name += std::strlen(name) + 1;
+        return Location(name);
+    }
+    Location front() const { return (*this)[0]; }
+    auto all() const {
+        return std::views::iota(std::size_t{0}, size()) |
+               std::views::transform([this](std::size_t number) { return (*this)[number]; });
+    }
+
+private:
+    static constexpr std::size_t kStep = 16;
+
+    std::string names_;                // each with a NUL behind it
+    std::vector<std::size_t> begins_;  // of every kStep-th
+    std::size_t first_ = 0;
+    std::size_t end_ = 0;
 };
 
 }  // namespace cleave

@@ -68,7 +68,7 @@ ContextOptions options_of(const Arguments& arguments) {
 // The size of all inputs in bytes. std::nullopt if it cannot be known before they are read.
 std::optional<std::uint64_t> size_of_inputs(const Arguments& arguments) {
     std::uint64_t size = 0;
-    for (const Location& input : arguments.inputs) {
+    for (const Location& input : arguments.inputs.all()) {
         std::error_code error;
         if (!std::filesystem::is_regular_file(input.name(), error)) return std::nullopt;
         size += std::filesystem::file_size(input.name(), error);

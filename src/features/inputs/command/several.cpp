@@ -79,7 +79,7 @@ void heed_names(Context& context) {
     if (arguments.verb != Verb::kSplit || !destination_of(arguments.output).leaves_files) return;
     const NamesOfRun names(context);
     bool is_beside = false;
-    for (const Location& input : arguments.inputs) {
+    for (const Location& input : arguments.inputs.all()) {
         if (!input.is_url() && names.heed(input.name())) is_beside = true;
     }
     if (!is_beside) return;
@@ -88,15 +88,15 @@ void heed_names(Context& context) {
                   suffix_of(arguments.output.names)));
 }
 
-void refuse_streams(const std::vector<Location>& inputs) {
-    if (std::ranges::any_of(inputs, &Location::is_stream))
+void refuse_streams(const LocationList& inputs) {
+    if (std::ranges::any_of(inputs.all(), &Location::is_stream))
         throw UsageError("-: standard input cannot be one of several inputs");
 }
 
 }  // namespace
 
 void take_several(const Given& given, Arguments& arguments) {
-    const std::vector<Location>& inputs = arguments.inputs;
+    const LocationList& inputs = arguments.inputs;
     if (const std::string* const list = given.text("inputs-from")) {
         if (!inputs.empty()) throw UsageError(formatted("--inputs-from and '{}' both name inputs", inputs[0].bare()));
         if (list->empty()) throw UsageError("--inputs-from: '' names no file");
@@ -106,7 +106,7 @@ void take_several(const Given& given, Arguments& arguments) {
     const bool has_names = arguments.verb != Verb::kSplit || given.has("output") || given.has("filter");
     const std::string hint = inputs.empty() ? "" : second_input_hint(arguments.verb, inputs, has_names);
     const auto is_there = [](const Location& input) { return input.is_url() || identity_at(input.name()); };
-    if (!hint.empty() && !std::ranges::all_of(inputs, is_there))
+    if (!hint.empty() && !std::ranges::all_of(inputs.all(), is_there))
         throw UsageError(formatted("'{}' is taken for a second input{}", inputs[1].bare(), hint));
     if (!has_names) throw UsageError("several inputs need -o for the names of the pieces");
     for (const char* option : {"snapshot", "plan", "sign", "reflink"}) {
@@ -127,7 +127,7 @@ void list_inputs(Arguments& arguments) {
     const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
     for (std::size_t from = 0; from < text.size();) {
         const std::size_t to = std::min(text.find(end, from), text.size());
-        if (to > from) arguments.inputs.emplace_back(text.substr(from, to - from));
+        if (to > from) arguments.inputs.add(std::string_view(text).substr(from, to - from));
         from = to + 1;
     }
     if (arguments.inputs.empty()) throw UsageError(formatted("--inputs-from: {} lists no input", list.shown()));
@@ -140,15 +140,22 @@ void join_inputs(Context& context, OpenInput& opened) {
     if (arguments.columns_by_name && is_json_lines(opened.dialect))
         throw UsageError("--columns-by-name: JSON Lines has no columns");
     heed_names(context);
+    std::string others;  // that --encoding auto takes for something else than the first
+    std::size_t other_count = 0;
     JoinOptions options;
-    options.inputs = std::span(arguments.inputs).subspan(context.first_input);
+    options.inputs = &arguments.inputs;
     const Cancellation* const cancellation = opened.input.cancellation();
-    options.open = [&context, cancellation, inputs = options.inputs](std::size_t number) {
-        return open_input(context, inputs[number], cancellation, Access::kRead);
+    options.open = [&context, cancellation](std::size_t number) {
+        return open_input(context, context.arguments.inputs[number], cancellation, Access::kRead);
     };
     options.examine = [&](std::size_t number, Input& input) {
-        const Location first = std::exchange(context.location, options.inputs[number]);
+        const Location first = std::exchange(context.location, arguments.inputs[number]);
         refuse_unfit(context, input, foreign_format(input.peek(kSniffSize)));
+        constexpr std::size_t kMostNamed = 3;
+        const bool is_other = input.encoding() != opened.input.encoding() && !input.peek(1).empty();
+        if (is_other && other_count++ < kMostNamed)
+            others += formatted("{}{} as {}", others.empty() ? "" : ", ", context.location.shown(),
+                                encoding_name(input.encoding()));
         context.location = first;
     };
     options.dialect = opened.dialect;
@@ -162,6 +169,10 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.is_read_in_order = options.pauses || (arguments.verb == Verb::kCat && arguments.cat_piece == 0);
     options.execution = arguments.execution;
     cleave::join_inputs(opened.input, options, opened.joined);
+    if (other_count > 3) others += formatted(", and {} more", other_count - 3);
+    if (arguments.encoding == Encoding::kAuto && other_count > 0)
+        Diagnostics(context).remark(
+            formatted("not all are read as {}: {}", encoding_name(opened.input.encoding()), others));
     if (!opened.input.is_stream()) opened.bar.resize(opened.input.blob().size());
     context.meter.reset();
 }

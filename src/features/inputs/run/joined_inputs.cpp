@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -44,35 +45,31 @@ constexpr std::uint64_t kLargeInput = std::uint64_t{64} << 20;
 
 using Octets = std::span<const std::uint8_t>;
 
-enum class LineEnd : std::uint8_t { kNone, kLf, kCr, kCrLf };
+struct LineEnd {
+    bool has_cr : 1 = false;
+    bool has_lf : 1 = false;
 
-Octets bytes_of(LineEnd end) {
-    static constexpr std::array<std::uint8_t, 2> kCrLf = {'\r', '\n'};
-    const Octets both(kCrLf);
-    switch (end) {
-        case LineEnd::kNone: break;
-        case LineEnd::kLf: return both.last(1);
-        case LineEnd::kCr: return both.first(1);
-        case LineEnd::kCrLf: return both;
+    Octets bytes() const {
+        static constexpr std::array<std::uint8_t, 2> kBoth = {'\r', '\n'};
+        return Octets(kBoth).subspan(has_cr ? 0 : 1, std::size_t{has_cr} + std::size_t{has_lf});
     }
-    return {};
-}
+};
 
 LineEnd line_end_of(Octets record) {
-    if (record.empty() || !is_line_break(record.back())) return LineEnd::kNone;
-    if (record.back() == '\r') return LineEnd::kCr;
-    return record.size() > 1 && record[record.size() - 2] == '\r' ? LineEnd::kCrLf : LineEnd::kLf;
+    const bool has_lf = !record.empty() && record.back() == '\n';
+    const Octets rest = record.first(record.size() - std::size_t{has_lf});
+    return {!rest.empty() && rest.back() == '\r', has_lf};
+}
+
+std::uint64_t mixed(std::uint64_t digest, std::uint64_t word) {
+    digest = (digest ^ word) * 0x9E3779B97F4A7C15U;
+    return digest ^ digest >> 32U;
 }
 
 // Tells a version of a file from others. Nobody gains from two that look alike.
 std::uint64_t digest_of(const FileIdentity& file) {
-    std::uint64_t digest = 0;
-    for (const std::uint64_t word : {file.device, file.inode, file.size, static_cast<std::uint64_t>(file.mtime_ns),
-                                     static_cast<std::uint64_t>(file.ctime_ns)}) {
-        digest = (digest ^ word) * 0x9E3779B97F4A7C15U;
-        digest ^= digest >> 32U;
-    }
-    return digest;
+    const auto times = mixed(static_cast<std::uint64_t>(file.mtime_ns), static_cast<std::uint64_t>(file.ctime_ns));
+    return mixed(mixed(mixed(mixed(0, file.device), file.inode), file.size), times);
 }
 
 cleave_scan_dialect scan_dialect(const Dialect& dialect) {
@@ -91,36 +88,39 @@ cleave_scan_state state_at(std::uint64_t offset) {
     return {CLEAVE_SCAN_VERSION, state, offset, CLEAVE_SCAN_NONE};
 }
 
-// An input, and what is taken of it.
+// An input, and what is taken of it. There may be very many.
 struct Part {
-    std::uint64_t begin = 0;    // in the joined input; until that is known, how many bytes are taken
-    std::uint64_t records = 0;  // of the joined input before it; until that is known, its own, without its head
+    std::uint64_t begin = 0;    // in the joined input
+    std::uint64_t records = 0;  // of the joined input before it; while a blob is checked, its own, without its head
     std::uint64_t size = 0;     // of all of it; of a stream, once it has been read
     std::uint64_t version = 0;  // a digest
     std::int64_t mtime_ns = 0;
-    std::uint32_t skipped = 0;          // bytes before its records; 0 for the first input
-    std::uint32_t head_records = 0;     // before its first data record
-    LineEnd line_end = LineEnd::kNone;  // of its first record
-    LineEnd added = LineEnd::kNone;     // at its end
-    bool begins_with_lf = false;        // its records
-    bool ends_with_cr = false;
-    std::uint32_t columns = 0;  // which of Joined::orders_, from 1; 0: as they are
+    std::uint32_t skipped = 0;        // bytes before its records; 0 for the first input
+    std::uint32_t head_records = 0;   // before its first data record
+    std::uint32_t order = 0;          // which of Joined::orders_, from 1; 0: columns as they are
+    LineEnd line_end;                 // of its first record
+    LineEnd added;                    // at its end; while a blob is checked, what its last record lacks
+    bool begins_with_lf : 1 = false;  // its records
+    bool ends_with_cr : 1 = false;
 };
 
-// The fields of records, in the order of the columns of the first input.
+// How the columns of an input become those of the first one.
 struct Order {
-    std::size_t count = 0;  // of fields in the input
-    std::vector<std::size_t> fields;
+    static constexpr std::size_t kMissing = SIZE_MAX;
+    std::size_t count = 0;            // of fields in a record
+    std::vector<std::size_t> fields;  // for each field to write, its number in a record, or kMissing
+
+    bool operator==(const Order&) const = default;
 };
 
 // Puts the fields of records into another order. For one thread.
 class Rearranger {
 public:
-    // `order` has, for each field to write, its number in a record, or kMissing. Records have `count` fields.
-    static constexpr std::size_t kMissing = SIZE_MAX;
-    Rearranger(const Dialect& dialect, const Kernel& kernel, std::size_t count, const std::vector<std::size_t>& order,
-               Place place)
-        : dialect_(dialect), order_(order), place_(place), reader_(dialect, kernel, Reading::kUnambiguous, count) {}
+    Rearranger(const Dialect& dialect, const Kernel& kernel, const Order& order, Place place)
+        : dialect_(dialect),
+          order_(order),
+          place_(place),
+          reader_(dialect, kernel, Reading::kUnambiguous, order.count) {}
 
     // The records that end in the bytes so far; valid until the next call. Throws InputError for a record with another
     // number of fields, for one that readers may read differently, and for one that is too long.
@@ -140,28 +140,67 @@ public:
 
 private:
     void write(const RecordBlock& block, std::size_t r) {
-        const std::uint32_t begin = block.rows[r].begin;
+        const std::size_t begin = block.rows[r].begin;
         const auto ends = block.ends.subspan(block.rows[r].first, block.rows[r + 1].first - block.rows[r].first);
-        const std::uint32_t content = content_end(block.bytes, begin, ends.back(), dialect_);
-        for (std::size_t i = 0; content > begin && i < order_.size(); ++i) {
+        const std::size_t content = content_end(block.bytes, block.rows[r].begin, ends.back(), dialect_);
+        const auto append = [&](std::size_t from, std::size_t to) {
+            const Octets bytes = block.bytes.subspan(from, to - from);
+            out_.insert(out_.end(), bytes.begin(), bytes.end());
+        };
+        for (std::size_t i = 0; content > begin && i < order_.fields.size(); ++i) {
+            const std::size_t field = order_.fields[i];
             if (i > 0) out_.push_back(dialect_.delimiter);
-            if (order_[i] == kMissing) continue;
-            const std::size_t from = order_[i] == 0 ? begin : ends[order_[i] - 1] + 1;
-            const std::size_t to = order_[i] + 1 == ends.size() ? content : ends[order_[i]];
-            out_.insert(out_.end(), block.bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                        block.bytes.begin() + static_cast<std::ptrdiff_t>(to));
+            if (field == Order::kMissing) continue;
+            append(field == 0 ? begin : ends[field - 1] + 1, field + 1 == ends.size() ? content : ends[field]);
         }
-        out_.insert(out_.end(), block.bytes.begin() + content, block.bytes.begin() + block.rows[r + 1].begin);
+        append(content, block.rows[r + 1].begin);
     }
 
     const Dialect dialect_;
-    const std::vector<std::size_t>& order_;
+    const Order& order_;
     Place place_;  // of what waits
     FieldReader reader_;
     std::size_t least_ = 0;  // how much must wait before it is read
     std::vector<std::uint8_t> waiting_;
     std::vector<std::uint8_t> out_;
 };
+
+// For each column of the first input, its number in another one. Throws InputError.
+Order order_by_name(const std::vector<std::string>& wanted, const InputColumns& there, bool drops_unknown) {
+    const auto shown = [](const std::string& name, std::size_t number) {
+        return is_for_messages(name) ? "column '" + name + "'" : "column " + std::to_string(number + 1);
+    };
+    Order order{there.count, std::vector<std::size_t>(wanted.size(), Order::kMissing)};
+    for (std::size_t i = 0; i < there.names.size(); ++i) {
+        const std::string& name = there.names[i];
+        const auto found = std::ranges::find(wanted, name);
+        if (found == wanted.end()) {
+            if (drops_unknown) continue;
+            throw InputError(shown(name, i) + " is not in the first input; --drop-unknown leaves it out");
+        }
+        std::size_t& number = order.fields[static_cast<std::size_t>(found - wanted.begin())];
+        if (number != Order::kMissing || std::ranges::count(wanted, name) > 1)
+            throw InputError(shown(name, i) + " is there twice, so its name does not say which is meant");
+        number = i;
+    }
+    return order;
+}
+
+// Throws InputError if they differ.
+void compare_columns(const InputColumns& wanted, const InputColumns& there) {
+    const char* const hint = there.names.empty() ? "" : "; --columns-by-name puts columns in its order";
+    if (there.count != wanted.count) {
+        throw InputError("its " + std::string(there.names.empty() ? "first record" : "header") + " has " +
+                         std::to_string(there.count) + (there.count == 1 ? " field" : " fields") + ", not " +
+                         std::to_string(wanted.count) + " as in the first input" + hint);
+    }
+    const auto [name, expected] = std::ranges::mismatch(there.names, wanted.names);
+    if (name == there.names.end()) return;
+    const bool are_shown = is_for_messages(*name) && is_for_messages(*expected);
+    throw InputError("column " + std::to_string(name - there.names.begin() + 1) +
+                     (are_shown ? " is '" + *name + "', not '" + *expected + "' as" : " has not the name that it has") +
+                     " in the first input" + hint);
+}
 
 class Joined final : public JoinedInputs {
 public:
@@ -170,12 +209,11 @@ public:
           kernel_(checked_kernel(options.execution)),
           scan_dialect_(scan_dialect(options.dialect)),
           cancellation_(first.cancellation()),
-          is_stream_(options.is_read_in_order) {}
+          is_stream_(options.is_read_in_order),
+          parts_(options.inputs->size() + 1) {}
 
-    // Call this first. Returns whether the input becomes a stream.
-    bool read_heads(Input& first);
-    static void become_blob(const std::shared_ptr<Joined>& self, Input& first);
-    static void become_stream(const std::shared_ptr<Joined>& self, Input& first);
+    // Call this first. `self` owns this object.
+    void join(Input& first, const std::shared_ptr<Joined>& self);
 
     void for_each(FunctionRef<void(const InputPart&)> take) const override;
     void for_each_range(BlobRange range, FunctionRef<void(const InputRange&)> take) const override;
@@ -183,12 +221,10 @@ public:
     std::optional<InputPlace> faulty() const override {
         const std::size_t input = faulty_;
         if (input == SIZE_MAX) return std::nullopt;
-        return InputPlace{input, {}, input < parts_.size() ? parts_[input].head_records : 0};
+        return InputPlace{input, {}, parts_[input].head_records};
     }
-
-    const Location& location(std::size_t input) const override { return options_.inputs[input]; }
+    Location location(std::size_t input) const override { return (*options_.inputs)[input]; }
     void go_on(std::uint64_t records) override;
-
     bool has_ranges() const override { return orders_.empty(); }
 
     std::uint64_t size() const { return parts_.back().begin; }
@@ -196,33 +232,28 @@ public:
     void throw_if_changed();
 
 private:
-    struct Open {
-        std::size_t number = 0;
-        std::shared_ptr<const Input> input;
-    };
-
-    std::optional<InputColumns> take_head(Part& part, Input& input, bool is_first);
-    void add_part(Input& input, bool is_first);
-    void compare_columns(Part& part, const InputColumns& there);
-    std::vector<std::size_t> order_of(const InputColumns& there) const;
-    void refuse_same_files(std::vector<std::array<std::uint64_t, 3>> files);
+    void add_part(std::size_t number, Input& input);
+    void refuse_same_files() const;
     FileIdentity identity(const Input& first) const;
 
+    std::size_t count() const { return options_.inputs->size(); }
+    std::uint64_t taken(std::size_t number) const { return parts_[number].size - parts_[number].skipped; }
+    std::uint64_t scan_begin(std::size_t number) const { return number == 0 ? lead_.size : parts_[number].skipped; }
     Input open(std::size_t number) const;
     std::shared_ptr<const Input> opened(std::size_t number);
     std::size_t part_at(std::uint64_t offset) const;
 
-    void check_ends(unsigned threads);
-    void check_end(std::size_t number, unsigned threads);
     std::uint64_t pass_over(const Blob& blob, cleave_scan_state& state, unsigned threads) const;
-    bool is_ended(std::size_t number, const cleave_scan_state& state, std::uint64_t records);
-    void require_no_crlf(std::size_t number, bool begins_with_lf);
+    bool is_ended(std::size_t number, const cleave_scan_state& state, std::uint64_t records, std::uint8_t last) const;
+    void check_end(std::size_t number, unsigned threads);
+    void check_ends(unsigned threads);
+    Octets begin_part(std::size_t number);
+    void end_part(std::size_t number, bool is_ended);
 
     Octets next();
     Octets next_taken();
-    Octets next_of_part();
-    Octets begin_part(std::uint8_t first);
-    void end_part();
+    Octets read_current();
+    void end_current();
 
     // Remembers that what `work` throws is about an input: the first one, if there are several.
     template <class Work>
@@ -243,19 +274,18 @@ private:
     const Kernel& kernel_;
     const cleave_scan_dialect scan_dialect_;
     const Cancellation* const cancellation_;
+    bool is_stream_;
     std::vector<Part> parts_;  // one for each input, and the end of the last one
     InputColumns columns_;     // of the first input
     std::vector<Order> orders_;
-    std::atomic<std::size_t> known_ = 0;  // how many of them have begun
-    std::uint64_t lead_size_ = 0;         // of the first input: bytes that belong to no record
-    std::uint64_t lead_records_ = 0;
-    bool is_lead_ended_ = true;  // with a line end
-    bool is_stream_;
-    std::atomic<std::size_t> faulty_ = SIZE_MAX;
-    std::uint8_t last_ = 0;  // the byte before the next part
+    Lead lead_;                                   // of the first input
+    std::atomic<std::size_t> known_ = 0;          // of how many it is known where they begin: up to the last that did
+    std::atomic<std::size_t> faulty_ = SIZE_MAX;  // an input
+    std::uint64_t size_ = 0;                      // of the joined input so far
+    LineEnd lacking_;                             // behind the last input with bytes that are taken
 
     Mutex mutex_;
-    std::vector<Open> open_ CLEAVE_GUARDED_BY(mutex_);  // the last used comes last
+    std::array<std::pair<std::size_t, std::shared_ptr<const Input>>, kMostOpen> open_ CLEAVE_GUARDED_BY(mutex_);
 
     // Of a stream:
     FileStream* stream_ = nullptr;  // of the first input
@@ -263,14 +293,13 @@ private:
     std::size_t at_ = 0;            // the current input
     std::optional<Input> current_;  // unless it is the first
     std::optional<Rearranger> rearranger_;
-    std::uint64_t offset_ = 0;       // there
-    std::uint64_t passed_ = 0;       // of the joined input
-    std::uint64_t own_records_ = 0;  // of the current input
+    std::uint64_t offset_ = 0;   // there
+    std::uint64_t records_ = 0;  // its own so far
     cleave_scan_state state_{};
-    LineEnd lacking_ = LineEnd::kNone;  // before the next byte
+    std::uint8_t last_ = 0;  // byte
     Octets held_;
     bool is_paused_ = false;  // before them
-    std::size_t noted_ = 0;   // how many inputs go_on() has told about
+    std::size_t noted_ = 1;   // the first input that go_on() has not told about
     std::vector<std::uint8_t> buffer_;
 };
 
@@ -297,122 +326,54 @@ private:
     const std::shared_ptr<Joined> joined_;
 };
 
-// Finds where the records of an input begin. Returns its columns, if it has a record.
-std::optional<InputColumns> Joined::take_head(Part& part, Input& input, bool is_first) {
-    const Dialect dialect = is_first ? options_.dialect : settle_dialect(options_.of_others, input).dialect;
+// Finds where the records of an input begin, and compares its columns.
+void Joined::add_part(std::size_t number, Input& input) {
+    if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+    Part& part = parts_[number];
+    const Dialect dialect = number == 0 ? options_.dialect : settle_dialect(options_.of_others, input).dialect;
     const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
+    const auto size = static_cast<std::size_t>(head.size);
+    const Octets bytes = input.peek(size + 1);
     part.head_records = static_cast<std::uint32_t>(head.records);
+    part.begins_with_lf = bytes.size() > size && bytes[size] == '\n';
     part.line_end = line_end_of(head.sample);
-    if (is_first) {
-        const auto bytes = input.peek(static_cast<std::size_t>(head.size)).first(static_cast<std::size_t>(head.size));
-        const Lead lead = lead_of(bytes, dialect);
-        lead_size_ = std::min<std::uint64_t>(lead.size, bytes.size());
-        lead_records_ = lead.records();
-        is_lead_ended_ = !lead.is_preamble || is_line_break(bytes[static_cast<std::size_t>(lead_size_) - 1]);
+    if (part.line_end.bytes().empty()) {
+        const bool is_cr = options_.dialect.terminator == Terminator::kCr;
+        part.line_end = number == 0 ? LineEnd{is_cr, !is_cr} : parts_[number - 1].line_end;
+    }
+    if (number == 0) {
+        lead_ = lead_of(bytes.first(size), dialect);
+        lead_.size = std::min(lead_.size, head.size);
     } else {
         part.skipped = static_cast<std::uint32_t>(head.size);
     }
-    if (std::ranges::all_of(head.sample, is_line_break)) return std::nullopt;
-    return columns_of_record(head.sample, dialect, head.has_header);
-}
-
-// For each column of the first input, its number in another one. Throws InputError.
-std::vector<std::size_t> Joined::order_of(const InputColumns& there) const {
-    const std::vector<std::string>& wanted = columns_.names;
-    const auto shown = [](const std::string& name, std::size_t number) {
-        return is_for_messages(name) ? "column '" + name + "'" : "column " + std::to_string(number + 1);
-    };
-    std::vector<std::size_t> order(wanted.size(), Rearranger::kMissing);
-    for (std::size_t i = 0; i < there.names.size(); ++i) {
-        const std::string& name = there.names[i];
-        const auto found = std::ranges::find(wanted, name);
-        if (found == wanted.end()) {
-            if (options_.drops_unknown) continue;
-            throw InputError(shown(name, i) + " is not in the first input; --drop-unknown leaves it out");
-        }
-        std::size_t& number = order[static_cast<std::size_t>(found - wanted.begin())];
-        if (number != Rearranger::kMissing || std::ranges::count(wanted, name) > 1)
-            throw InputError(shown(name, i) + " is there twice, so its name does not say which is meant");
-        number = i;
-    }
-    return order;
-}
-
-void Joined::compare_columns(Part& part, const InputColumns& there) {
-    const InputColumns& wanted = columns_;
-    if (is_json_lines(options_.dialect)) return;
-    if (options_.by_name && there.names != wanted.names) {
-        Order order{there.count, order_of(there)};
-        const auto same = std::ranges::find_if(
-            orders_, [&](const Order& one) { return one.count == order.count && one.fields == order.fields; });
-        part.columns = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
-        if (same == orders_.end()) orders_.push_back(std::move(order));
-        is_stream_ = true;
-        return;
-    }
-    const char* const hint = there.names.empty() ? "" : "; --columns-by-name puts columns in its order";
-    if (there.count != wanted.count) {
-        throw InputError("its " + std::string(there.names.empty() ? "first record" : "header") + " has " +
-                         std::to_string(there.count) + (there.count == 1 ? " field" : " fields") + ", not " +
-                         std::to_string(wanted.count) + " as in the first input" + hint);
-    }
-    const auto [name, expected] = std::ranges::mismatch(there.names, wanted.names);
-    if (name == there.names.end()) return;
-    const std::string column = "column " + std::to_string(name - there.names.begin() + 1);
-    const bool are_shown = is_for_messages(*name) && is_for_messages(*expected);
-    throw InputError(column +
-                     (are_shown ? " is '" + *name + "', not '" + *expected + "' as" : " has not the name that it has") +
-                     " in the first input" + hint);
-}
-
-void Joined::refuse_same_files(std::vector<std::array<std::uint64_t, 3>> files) {
-    std::ranges::sort(files);
-    const auto same =
-        std::ranges::adjacent_find(files, [](const auto& a, const auto& b) { return a[0] == b[0] && a[1] == b[1]; });
-    if (same == files.end()) return;
-    throw ArgumentError("'" + options_.inputs[(*same)[2]].shown() + "' and '" +
-                        options_.inputs[(*(same + 1))[2]].shown() + "' are the same file");
-}
-
-void Joined::add_part(Input& input, bool is_first) {
-    Part part;
-    const auto columns = take_head(part, input, is_first);
-    if (is_first) columns_ = columns.value_or(InputColumns());
-    if (columns) compare_columns(part, *columns);
     const FileIdentity file = input.identity();
     part.version = digest_of(file);
     part.mtime_ns = file.mtime_ns;
-    if (input.is_stream()) {
-        is_stream_ = true;
-    } else {
-        part.size = input.blob().size();
-        part.begin = part.size - part.skipped;
-    }
-    const LineEnd usual = options_.dialect.terminator == Terminator::kCr ? LineEnd::kCr : LineEnd::kLf;
-    if (part.line_end == LineEnd::kNone) part.line_end = is_first ? usual : parts_.back().line_end;
-    parts_.push_back(part);
+    is_stream_ = is_stream_ || input.is_stream();
+    if (!input.is_stream()) part.size = input.blob().size();
+
+    if (std::ranges::all_of(head.sample, is_line_break)) return;  // no columns
+    const InputColumns columns = columns_of_record(head.sample, dialect, head.has_header);
+    if (number == 0) columns_ = columns;
+    if (is_json_lines(options_.dialect)) return;
+    if (!options_.by_name || columns.names == columns_.names) return compare_columns(columns_, columns);
+    Order order = order_by_name(columns_.names, columns, options_.drops_unknown);
+    const auto same = std::ranges::find(orders_, order);
+    part.order = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
+    if (same == orders_.end()) orders_.push_back(std::move(order));
+    is_stream_ = true;
 }
 
-bool Joined::read_heads(Input& first) {
-    parts_.reserve(options_.inputs.size() + 1);
-    std::vector<std::array<std::uint64_t, 3>> files;  // device, inode, number
-    files.reserve(options_.inputs.size());
-    const auto add = [&](std::size_t number, Input& input) {
-        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-        files.push_back({input.identity().device, input.identity().inode, number});
-        add_part(input, number == 0);
-    };
-    add(0, first);
-    for (std::size_t number = 1; number < options_.inputs.size(); ++number) {
-        about(number, [&] {
-            Input input = options_.open(number);
-            options_.examine(number, input);
-            add(number, input);
-        });
-    }
-    parts_.emplace_back();
-    refuse_same_files(std::move(files));
-    return is_stream_;
+void Joined::refuse_same_files() const {
+    std::vector<std::uint32_t> numbers(count());
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    const auto version = [this](std::uint32_t number) { return parts_[number].version; };
+    std::ranges::stable_sort(numbers, {}, version);
+    const auto same = std::ranges::adjacent_find(numbers, {}, version);
+    if (same == numbers.end()) return;
+    throw ArgumentError("'" + location(same[0]).shown() + "' and '" + location(same[1]).shown() +
+                        "' are the same file");
 }
 
 // Of all inputs together.
@@ -420,10 +381,34 @@ FileIdentity Joined::identity(const Input& first) const {
     FileIdentity file = first.identity();
     file.inode = 0;
     for (const Part& part : parts_) {
-        file.inode = (file.inode ^ part.version) * 0x9E3779B97F4A7C15U;
+        file.inode = mixed(file.inode, part.version);
         file.mtime_ns = std::max(file.mtime_ns, part.mtime_ns);
     }
     return file;
+}
+
+void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
+    add_part(0, first);
+    for (std::size_t number = 1; number < count(); ++number) {
+        about(number, [&] {
+            Input input = options_.open(number);
+            options_.examine(number, input);
+            add_part(number, input);
+        });
+    }
+    refuse_same_files();
+    if (is_stream_) {
+        state_ = state_at(lead_.size);
+        InputParts::join(first, identity(first), {});
+        stream_ = &InputParts::become_stream(first);
+        reader_ = stream_->set_filter([self] { return self->next(); });
+    } else {
+        check_ends(options_.execution.thread_count());
+        InputParts::join(first, identity(first), [self] { self->throw_if_changed(); });
+        InputParts::replace_blob(first, [&](const std::unique_ptr<FileBlob>& blob) {
+            return std::make_unique<JoinedBlob>(blob->source(), self);
+        });
+    }
 }
 
 Input Joined::open(std::size_t number) const {
@@ -433,28 +418,24 @@ Input Joined::open(std::size_t number) const {
 }
 
 std::shared_ptr<const Input> Joined::opened(std::size_t number) {
+    const std::size_t slot = number % kMostOpen;
     {
         const MutexLock lock(mutex_);
-        const auto found = std::ranges::find(open_, number, &Open::number);
-        if (found != open_.end()) {
-            std::rotate(found, found + 1, open_.end());
-            return open_.back().input;
-        }
+        if (open_[slot].second && open_[slot].first == number) return open_[slot].second;
     }
     auto input = std::make_shared<const Input>(open(number));
     const MutexLock lock(mutex_);
-    if (open_.size() == kMostOpen) open_.erase(open_.begin());
-    open_.push_back({number, input});
+    open_[slot] = {number, input};
     return input;
 }
 
 void Joined::throw_if_changed() {
-    for (std::size_t number = 0; number + 1 < parts_.size(); ++number) {
-        const Location& location = options_.inputs[number];
-        if (location.is_url()) continue;  // reading notices a new version of a remote file
+    for (std::size_t number = 0; number < count(); ++number) {
+        const Location place = location(number);
+        if (place.is_url()) continue;  // reading notices a new version of a remote file
         about(number, [&] {
             struct stat status;
-            if (::stat(location.name().c_str(), &status) != 0) throw_errno(location.name());
+            if (::stat(place.name().c_str(), &status) != 0) throw_errno(place.name());
             if (digest_of(identity_of(status)) != parts_[number].version) throw InputChangedError();
         });
     }
@@ -474,11 +455,11 @@ InputPlace Joined::find(const Place& place) const {
     return {number,
             {place.offset - part.begin + part.skipped, place.record - std::min(place.record, part.records) + head},
             part.head_records,
-            part.columns > 0};
+            part.order > 0};
 }
 
 void Joined::for_each(FunctionRef<void(const InputPart&)> take) const {
-    for (std::size_t number = 0; number + 1 < parts_.size(); ++number) {
+    for (std::size_t number = 0; number < count(); ++number) {
         const Part& part = parts_[number];
         const Part& next = parts_[number + 1];
         InputPart one{
@@ -493,7 +474,7 @@ void Joined::for_each_range(BlobRange range, FunctionRef<void(const InputRange&)
     for (const std::uint64_t end = range.offset + range.size; range.offset < end; ++number) {
         const Part& part = parts_[number];
         const bool is_last = number + 1 == known_;
-        const std::uint64_t own = is_last ? UINT64_MAX : parts_[number + 1].begin - bytes_of(part.added).size();
+        const std::uint64_t own = is_last ? UINT64_MAX : parts_[number + 1].begin - part.added.bytes().size();
         const std::uint64_t to = std::min(end, own);
         if (range.offset < to) take({number, range.offset - part.begin + part.skipped, to - range.offset});
         range.offset = is_last ? end : parts_[number + 1].begin;
@@ -503,9 +484,8 @@ void Joined::for_each_range(BlobRange range, FunctionRef<void(const InputRange&)
 void Joined::read(std::uint64_t offset, std::span<std::uint8_t> into) {
     for (std::size_t number = part_at(offset); !into.empty(); ++number) {
         const Part& part = parts_[number];
-        const auto added = bytes_of(part.added);
         const std::uint64_t end = parts_[number + 1].begin;
-        const std::uint64_t end_of_file = end - added.size();
+        const std::uint64_t end_of_file = part.begin + taken(number);
         if (offset < end_of_file) {
             const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), end_of_file - offset));
             about(number, [&] { opened(number)->blob().read(offset - part.begin + part.skipped, into.first(size)); });
@@ -513,58 +493,23 @@ void Joined::read(std::uint64_t offset, std::span<std::uint8_t> into) {
             offset += size;
         }
         for (; offset < end && !into.empty(); ++offset, into = into.subspan(1))
-            into.front() = added[static_cast<std::size_t>(offset - end_of_file)];
+            into.front() = part.added.bytes()[static_cast<std::size_t>(offset - end_of_file)];
     }
-}
-
-// Whether an input, whose last byte the state has passed, ends with a line end. `records`: its own.
-bool Joined::is_ended(std::size_t number, const cleave_scan_state& state, std::uint64_t records) {
-    cleave_scan_counts counts{};
-    cleave_scan_end(&scan_dialect_, &state, &counts);
-    const Place last{state.open_quote, (number == 0 ? lead_records_ : parts_[number].head_records) + records - 1};
-    if ((counts.ending & CLEAVE_SCAN_OPEN_QUOTE) != 0)
-        throw InputError("a quote is not closed at its end, and would go on in the next input", last);
-    if ((counts.ending & CLEAVE_SCAN_OPEN_ESCAPE) != 0)
-        throw InputError("it ends with an escape, which would act in the next input");
-    if (number == 0 && state.offset == lead_size_) return is_lead_ended_;
-    return (counts.ending & CLEAVE_SCAN_UNTERMINATED) == 0;
-}
-
-// Before an input that has records.
-void Joined::require_no_crlf(std::size_t number, bool begins_with_lf) {
-    if (last_ != '\r' || !begins_with_lf || options_.dialect.terminator != Terminator::kAny) return;
-    about(number, [] {
-        throw InputError("its records begin with an LF, which would complete the CR at the end of the input before");
-    });
 }
 
 // Takes the state over the rest of a blob, and returns how many records start there.
 std::uint64_t Joined::pass_over(const Blob& blob, cleave_scan_state& state, unsigned threads) const {
     const std::uint64_t from = state.offset;
     const auto blocks = static_cast<std::size_t>((blob.size() - from + kInputBlockSize - 1) / kInputBlockSize);
-    const auto read_block = [&](std::uint64_t offset, std::vector<std::uint8_t>& buffer) {
-        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kInputBlockSize, blob.size() - offset));
-        const Octets bytes = blob.lend(offset, size, buffer);
-        if (Meter* const meter = options_.execution.meter) meter->scanned += bytes.size();
-        return bytes;
-    };
-    std::uint64_t records = 0;
-    if (threads == 1) {
-        std::vector<std::uint8_t> buffer;
-        cleave_scan_counts counts{};
-        while (state.offset < blob.size()) {
-            scan_bytes(kernel_, scan_dialect_, state, read_block(state.offset, buffer), counts);
-            records += counts.records;
-        }
-        cleave_scan_end(&scan_dialect_, &state, &counts);
-        return records + counts.records;
-    }
     std::vector<cleave_scan_summary> summaries(blocks);
     parallel_for(blocks, threads, [&, buffer = std::vector<std::uint8_t>()](std::size_t block) mutable {
+        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
         const std::uint64_t offset = from + block * kInputBlockSize;
-        summarise_bytes(kernel_, scan_dialect_, offset, read_block(offset, buffer), summaries[block]);
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kInputBlockSize, blob.size() - offset));
+        summarise_bytes(kernel_, scan_dialect_, offset, blob.lend(offset, size, buffer), summaries[block]);
+        if (Meter* const meter = options_.execution.meter) meter->scanned += size;
     });
+    std::uint64_t records = 0;
     for (const cleave_scan_summary& summary : summaries) {
         cleave_scan_range range{};
         cleave_resolve(&summary, &state, &range);
@@ -573,31 +518,40 @@ std::uint64_t Joined::pass_over(const Blob& blob, cleave_scan_state& state, unsi
     return records;
 }
 
+// Whether an input, whose last byte the state has passed, ends with a line end. `records`: its own.
+bool Joined::is_ended(std::size_t number, const cleave_scan_state& state, std::uint64_t records,
+                      std::uint8_t last) const {
+    cleave_scan_counts counts{};
+    cleave_scan_end(&scan_dialect_, &state, &counts);
+    const std::uint64_t before = number == 0 ? lead_.records() : parts_[number].head_records;
+    if ((counts.ending & CLEAVE_SCAN_OPEN_QUOTE) != 0)
+        throw InputError("a quote is not closed at its end, and would go on in the next input",
+                         Place{state.open_quote, before + records - 1});
+    if ((counts.ending & CLEAVE_SCAN_OPEN_ESCAPE) != 0)
+        throw InputError("it ends with an escape, which would act in the next input");
+    if (number == 0 && state.offset == lead_.size) return !lead_.is_preamble || is_line_break(last);
+    return (counts.ending & CLEAVE_SCAN_UNTERMINATED) == 0;
+}
+
 void Joined::check_end(std::size_t number, unsigned threads) {
+    if (taken(number) == 0) return;
     about(number, [&] {
         const auto input = opened(number);
         const Blob& blob = input->blob();
         Part& part = parts_[number];
-        const std::uint64_t from = number == 0 ? lead_size_ : part.skipped;
-        cleave_scan_state state = state_at(from);
+        cleave_scan_state state = state_at(scan_begin(number));
         part.records = pass_over(blob, state, threads);
-        if (!is_ended(number, state, part.records)) part.added = part.line_end;
-        if (part.begin == 0) return;
-        const auto is_byte = [&](std::uint64_t offset, std::uint8_t wanted) {
-            std::uint8_t byte = 0;
-            blob.read(offset, std::span(&byte, 1));
-            return byte == wanted;
-        };
-        part.begins_with_lf = from < blob.size() && is_byte(from, '\n');
-        part.ends_with_cr = part.added == LineEnd::kNone ? is_byte(blob.size() - 1, '\r') : part.added == LineEnd::kCr;
+        std::uint8_t last = 0;
+        blob.read(blob.size() - 1, std::span(&last, 1));
+        part.ends_with_cr = last == '\r';
+        if (!is_ended(number, state, part.records, last)) part.added = part.line_end;
     });
 }
 
 // Checks how the inputs end, and finds where each begins.
 void Joined::check_ends(unsigned threads) {
-    const std::size_t count = options_.inputs.size();
-    const auto is_large = [&](std::size_t number) { return parts_[number].begin > kLargeInput; };
-    parallel_for(count, threads, [&](std::size_t number) {
+    const auto is_large = [&](std::size_t number) { return taken(number) > kLargeInput; };
+    parallel_for(count(), threads, [&](std::size_t number) {
         if (number > faulty_ || is_large(number)) return;
         try {
             check_end(number, 1);
@@ -606,38 +560,51 @@ void Joined::check_ends(unsigned threads) {
         }
     });
     if (const auto first = faulty()) check_end(first->input, 1);
-    for (std::size_t number = 0; number < count; ++number) {
+    for (std::size_t number = 0; number < count(); ++number) {
         if (is_large(number)) check_end(number, threads);
     }
-    std::size_t last = count;
-    while (last > 1 && parts_[last - 1].begin == 0) --last;
-    parts_[last - 1].added = LineEnd::kNone;
-    std::uint64_t begin = 0;
-    std::uint64_t records = lead_records_;
-    for (std::size_t number = 0; number <= count; ++number) {
+    std::uint64_t records = 0;
+    for (std::size_t number = 0; number < count(); ++number) {
         Part& part = parts_[number];
-        const std::uint64_t taken = std::exchange(part.begin, begin);
-        if (taken == 0) part.added = LineEnd::kNone;
-        if (taken > 0) {
-            require_no_crlf(number, part.begins_with_lf);
-            last_ = part.ends_with_cr ? '\r' : 0;
-        }
-        begin += taken + bytes_of(part.added).size();
-        records += std::exchange(part.records, number == 0 ? 0 : records);
+        const bool is_ended = std::exchange(part.added, {}).bytes().empty();
+        const std::uint64_t own = std::exchange(part.records, records);
+        if (taken(number) > 0) begin_part(number);
+        size_ += taken(number);
+        end_part(number, is_ended);
+        records += own + (number == 0 ? lead_.records() : 0);
     }
-    known_ = count;
+    parts_.back().records = records;
+    known_ = count();
 }
 
-void Joined::become_blob(const std::shared_ptr<Joined>& self, Input& first) {
-    self->check_ends(self->options_.execution.thread_count());
-    InputParts::join(first, self->identity(first), [self] { self->throw_if_changed(); });
-    InputParts::replace_blob(first, [&](const std::unique_ptr<FileBlob>& blob) {
-        return std::make_unique<JoinedBlob>(blob->source(), self);
-    });
+// The bytes that are taken of an input begin. Returns the line end that those before them lack.
+Octets Joined::begin_part(std::size_t number) {
+    const LineEnd lacking = std::exchange(lacking_, {});
+    const Octets end = lacking.bytes();
+    const std::size_t known = known_;
+    const bool is_behind_cr = known > 0 && (end.empty() ? parts_[known - 1].ends_with_cr : end.back() == '\r');
+    if (is_behind_cr && parts_[number].begins_with_lf && options_.dialect.terminator == Terminator::kAny) {
+        about(number, [] {
+            throw InputError(
+                "its records begin with an LF, which would complete the CR at the end of the input before");
+        });
+    }
+    if (!end.empty()) {
+        parts_[known - 1].added = lacking;
+        for (std::size_t n = known; n <= number; ++n) parts_[n].begin += end.size();
+        size_ += end.size();
+    }
+    known_ = number + 1;
+    return end;
+}
+
+void Joined::end_part(std::size_t number, bool is_ended) {
+    if (known_ == number + 1) lacking_ = is_ended ? LineEnd() : parts_[number].line_end;
+    parts_[number + 1].begin = size_;
 }
 
 // The next bytes of the current input; none at its end.
-Octets Joined::next_of_part() {
+Octets Joined::read_current() {
     if (at_ == 0) return reader_();
     if (!current_) {
         current_.emplace(open(at_));
@@ -649,89 +616,67 @@ Octets Joined::next_of_part() {
     return blob.lend(offset_, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer_);
 }
 
-void Joined::end_part() {
-    Part& part = parts_[at_];
-    Part& next = parts_[at_ + 1];
-    if (at_ > 0) current_->throw_if_changed();
-    bool is_ended_here = is_line_break(last_);
-    if (!options_.pauses) {
-        cleave_scan_counts counts{};
-        cleave_scan_end(&scan_dialect_, &state_, &counts);
-        own_records_ += counts.records;
-        is_ended_here = is_ended(at_, state_, own_records_);
-        next.records = own_records_ + (at_ == 0 ? lead_records_ : part.records);
-    }
-    if (!is_ended_here && offset_ > part.skipped) lacking_ = part.line_end;
-    part.size = offset_;
-    next.begin = passed_;
-    if (at_ > 0) stream_->count_other(current_->is_stream() ? current_->consumed() : offset_);
-    current_.reset();
-    rearranger_.reset();
-    ++at_;
-    offset_ = 0;
-    own_records_ = 0;
-    state_ = state_at(next.skipped);
-}
-
-// Called with the first bytes of an input whose records are taken. Returns the line end that the one before lacks.
-Octets Joined::begin_part(std::uint8_t first) {
-    if (lacking_ != LineEnd::kNone) last_ = bytes_of(lacking_).back();
-    require_no_crlf(at_, first == '\n');
-    const Octets end = bytes_of(std::exchange(lacking_, LineEnd::kNone));
-    const std::size_t known = known_;
-    if (!end.empty()) {
-        for (std::size_t number = known; number <= at_; ++number) parts_[number].begin += end.size();
-        parts_[known - 1].added = parts_[known - 1].line_end;
-        passed_ += end.size();
-    }
-    is_paused_ = options_.pauses && known > 0;
-    known_ = at_ + 1;
-    return end;
-}
-
-// The next bytes that are taken of the current input; none at its end.
+// The next bytes that are taken of it; none at its end. Bytes before records are not scanned.
 Octets Joined::next_taken() {
-    Part& part = parts_[at_];
-    for (;;) {
-        Octets bytes = next_of_part();
-        if (bytes.empty()) return rearranger_ ? rearranger_->add({}, true) : bytes;
-        // Bytes before the records are not scanned; only those of the first input are taken.
-        const std::uint64_t head = at_ == 0 ? lead_size_ : part.skipped;
-        const auto in_head =
-            static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), head - std::min(head, offset_)));
+    const Part& part = parts_[at_];
+    const std::uint64_t begin = scan_begin(at_);
+    for (Octets bytes = read_current(); !bytes.empty(); bytes = read_current()) {
+        const std::uint64_t before = begin - std::min(begin, offset_);
         offset_ += bytes.size();
-        const Octets records = bytes.subspan(in_head);
-        if (at_ > 0) bytes = records;
+        const Octets records = bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), before)));
         if (!options_.pauses) {
             cleave_scan_counts counts{};
             scan_bytes(kernel_, scan_dialect_, state_, records, counts);
-            own_records_ += counts.records;
+            records_ += counts.records;
         }
-        if (part.columns > 0) {
-            const Order& order = orders_[part.columns - 1];
+        if (at_ > 0) bytes = records;
+        if (part.order > 0) {
             if (!rearranger_)
-                rearranger_.emplace(options_.dialect, kernel_, order.count, order.fields,
+                rearranger_.emplace(options_.dialect, kernel_, orders_[part.order - 1],
                                     Place{part.skipped, part.head_records});
             bytes = rearranger_->add(bytes, false);
         }
         if (!bytes.empty()) return bytes;
     }
+    return rearranger_ ? rearranger_->add({}, true) : Octets();
+}
+
+void Joined::end_current() {
+    Part& part = parts_[at_];
+    if (at_ > 0) current_->throw_if_changed();
+    bool has_line_end = is_line_break(last_);
+    if (!options_.pauses) {
+        cleave_scan_counts counts{};
+        cleave_scan_end(&scan_dialect_, &state_, &counts);
+        records_ += counts.records;
+        has_line_end = is_ended(at_, state_, records_, last_);
+    }
+    part.size = offset_;
+    part.ends_with_cr = last_ == '\r';
+    end_part(at_, has_line_end);
+    parts_[at_ + 1].records = part.records + std::exchange(records_, 0) + (at_ == 0 ? lead_.records() : 0);
+    if (at_ > 0) stream_->count_other(current_->is_stream() ? current_->consumed() : offset_);
+    current_.reset();
+    rearranger_.reset();
+    offset_ = 0;
+    state_ = state_at(parts_[++at_].skipped);
 }
 
 // The next bytes of the joined input.
 Octets Joined::next() {
     if (is_paused_) return {};
     if (!held_.empty()) return std::exchange(held_, {});
-    while (at_ < options_.inputs.size()) {
+    for (; at_ < count(); about(
+             at_, [&] { end_current(); })) {
         const Octets bytes = about(at_, [&] { return next_taken(); });
-        if (bytes.empty()) {
-            about(at_, [&] { end_part(); });
-            continue;
-        }
+        if (bytes.empty()) continue;
         Octets end;
-        if (known_ <= at_) end = begin_part(bytes.front());
+        if (known_ <= at_) {
+            is_paused_ = options_.pauses && known_ > 0;
+            end = begin_part(at_);
+        }
         last_ = bytes.back();
-        passed_ += bytes.size();
+        size_ += bytes.size();
         if (end.empty() && !is_paused_) return bytes;
         held_ = bytes;
         return end;
@@ -740,17 +685,9 @@ Octets Joined::next() {
 }
 
 void Joined::go_on(std::uint64_t records) {
-    const std::size_t end = at_ == options_.inputs.size() ? parts_.size() : known_.load();
-    for (; noted_ < end; ++noted_) parts_[noted_].records = noted_ == 0 ? 0 : records;
+    const std::size_t end = at_ == count() ? parts_.size() : known_.load();
+    for (; noted_ < end; ++noted_) parts_[noted_].records = records;
     is_paused_ = false;
-}
-
-void Joined::become_stream(const std::shared_ptr<Joined>& self, Input& first) {
-    self->state_ = state_at(self->lead_size_);
-    for (Part& part : self->parts_) part.begin = 0;
-    InputParts::join(first, self->identity(first), {});
-    self->stream_ = &InputParts::become_stream(first);
-    self->reader_ = self->stream_->set_filter([self] { return self->next(); });
 }
 
 }  // namespace
@@ -758,11 +695,7 @@ void Joined::become_stream(const std::shared_ptr<Joined>& self, Input& first) {
 void join_inputs(Input& first, const JoinOptions& options, std::shared_ptr<JoinedInputs>& joined) {
     const auto self = std::make_shared<Joined>(first, options);
     joined = self;
-    if (self->read_heads(first)) {
-        Joined::become_stream(self, first);
-    } else {
-        Joined::become_blob(self, first);
-    }
+    self->join(first, self);
 }
 
 }  // namespace cleave

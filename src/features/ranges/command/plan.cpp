@@ -93,7 +93,7 @@ void read_summaries(Input& input, Summaries& summaries) {
 
 void run_plan(Context& context) {
     Summaries summaries;
-    for (const Location& location : context.arguments.inputs) {
+    for (const Location& location : context.arguments.inputs.all()) {
         context.location = location;
         Input input = open_named(context, location, nullptr);
         read_summaries(input, summaries);

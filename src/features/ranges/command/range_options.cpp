@@ -88,7 +88,7 @@ void take_range_plan(const Given& given, Arguments& arguments) {
         if ((row.verbs & bit(arguments.verb)) != 0 && (!is_beside || is_other)) given.refuse_both("plan", row.name);
     }
     if (arguments.verb == Verb::kCat && !given.has("pieces")) throw UsageError("cat --plan needs -n K");
-    const bool is_pipe = std::ranges::any_of(given.inputs(), &Location::is_stream);
+    const bool is_pipe = std::ranges::any_of(given.inputs().all(), &Location::is_stream);
     if (is_pipe) throw UsageError("--plan needs a FILE; a range of it is read again");
 }
 
