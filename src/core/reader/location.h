@@ -2,6 +2,7 @@
 // kind. Whether a file is a pipe or a device is asked of the system: see core/writer/stream_path.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,8 +58,19 @@ private:
 // Very many locations, in little more memory than their names take.
 class LocationList {
 public:
+    LocationList() = default;
+    // The names in a text, with `end` between them. Empty ones are left out.
+    LocationList(std::string text, char end) : names_(std::move(text)) {
+        std::ranges::replace(names_, end, '\0');
+        const auto are_ends = [](char one, char next) { return one == '\0' && next == '\0'; };
+        names_.erase(std::unique(names_.begin(), names_.end(), are_ends), names_.end());
+        if (names_.starts_with('\0')) names_.erase(0, 1);
+        if (!names_.empty() && !names_.ends_with('\0')) names_.push_back('\0');
+        for (std::size_t at = 0; at < names_.size(); at = names_.find('\0', at) + 1) note(at);
+    }
+
     void add(std::string_view name) {
-        if (end_++ % kStep == 0) begins_.push_back(names_.size());
+        note(names_.size());
         names_.append(name).push_back('\0');
     }
     void remove_first() noexcept { ++first_; }
@@ -79,6 +91,10 @@ public:
 
 private:
     static constexpr std::size_t kStep = 16;
+
+    void note(std::size_t begin) {
+        if (end_++ % kStep == 0) begins_.push_back(begin);
+    }
 
     std::string names_;                // each with a NUL behind it
     std::vector<std::size_t> begins_;  // of every kStep-th

@@ -123,13 +123,9 @@ void take_several(const Given& given, Arguments& arguments) {
 void list_inputs(Arguments& arguments) {
     if (arguments.inputs_from.empty()) return;
     const Location list(arguments.inputs_from);
-    const std::string text = read_to_end(open_file(list).get(), std::string::npos, list.shown());
+    std::string text = read_to_end(open_file(list).get(), std::string::npos, list.shown());
     const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
-    for (std::size_t from = 0; from < text.size();) {
-        const std::size_t to = std::min(text.find(end, from), text.size());
-        if (to > from) arguments.inputs.add(std::string_view(text).substr(from, to - from));
-        from = to + 1;
-    }
+    arguments.inputs = LocationList(std::move(text), end);
     if (arguments.inputs.empty()) throw UsageError(formatted("--inputs-from: {} lists no input", list.shown()));
     refuse_streams(arguments.inputs);
 }

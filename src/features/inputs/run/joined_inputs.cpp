@@ -368,9 +368,10 @@ void Joined::add_part(std::size_t number, Input& input) {
 void Joined::refuse_same_files() const {
     std::vector<std::uint32_t> numbers(count());
     std::iota(numbers.begin(), numbers.end(), 0U);
-    const auto version = [this](std::uint32_t number) { return parts_[number].version; };
-    std::ranges::stable_sort(numbers, {}, version);
-    const auto same = std::ranges::adjacent_find(numbers, {}, version);
+    const auto version = [this](std::uint32_t number) { return std::pair(parts_[number].version, number); };
+    std::ranges::sort(numbers, {}, version);
+    const auto same = std::ranges::adjacent_find(
+        numbers, [&](std::uint32_t one, std::uint32_t next) { return version(one).first == version(next).first; });
     if (same == numbers.end()) return;
     throw ArgumentError("'" + location(same[0]).shown() + "' and '" + location(same[1]).shown() +
                         "' are the same file");
