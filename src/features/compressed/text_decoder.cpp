@@ -19,10 +19,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/bits.h"
 #include "base/unfilled_buffer.h"
@@ -59,20 +59,43 @@ std::uint8_t tail_byte(std::uint32_t character, unsigned shift) {
     return static_cast<std::uint8_t>(0x80 | (character >> shift & 0x3F));
 }
 
+// For a character below 10000 that is no surrogate.
+std::uint8_t* append(std::uint8_t* to, std::uint16_t character) {
+    if (character < 0x80) {
+        *to++ = static_cast<std::uint8_t>(character);
+    } else if (character < 0x800) {
+        *to++ = static_cast<std::uint8_t>(0xC0 | character >> 6);
+        *to++ = tail_byte(character, 0);
+    } else {
+        *to++ = static_cast<std::uint8_t>(0xE0 | character >> 12);
+        *to++ = tail_byte(character, 6);
+        *to++ = tail_byte(character, 0);
+    }
+    return to;
+}
+
 class Utf16Decoder final : public TextDecoder {
 public:
-    explicit Utf16Decoder(Encoding encoding) : encoding_(encoding) {}
-
-    std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes) override;
-    void finish() override;
+    explicit Utf16Decoder(Encoding encoding) : TextDecoder(encoding), is_big_(encoding == Encoding::kUtf16Be) {}
 
 private:
-    [[noreturn]] void fail(const char* what, std::uint64_t offset) const;
+    std::span<const std::uint8_t> convert(std::span<const std::uint8_t> bytes) override {
+        // Room for the units in `bytes`, for one that is held, and for a group that proves not to be ASCII.
+        const std::size_t most = kMostOfUnit * (bytes.size() / 2 + 2) + kGroup;
+        if (text_.size() < most) text_.resize(most);
+        std::uint8_t* const begin = text_.data();
+        return {begin, is_big_ ? convert<true>(bytes, begin) : convert<false>(bytes, begin)};
+    }
+    void end() override {
+        if (high_ != 0) fail("with an unpaired surrogate", 2 * units_ - 2);
+        if (has_odd_) fail("that ends within a character", 2 * units_);
+    }
+
     template <bool kIsBig>
     std::uint8_t* convert(std::span<const std::uint8_t> bytes, std::uint8_t* to);
-    std::uint8_t* append(std::uint8_t* to, std::uint16_t unit);
+    std::uint8_t* take(std::uint8_t* to, std::uint16_t unit);
 
-    const Encoding encoding_;
+    const bool is_big_;
     std::uint64_t units_ = 0;  // converted so far, or held in high_
     std::uint16_t high_ = 0;   // the first half of a character; 0: none
     std::uint8_t odd_ = 0;     // the first byte of a unit
@@ -80,34 +103,21 @@ private:
     std::vector<std::uint8_t> text_;
 };
 
-void Utf16Decoder::fail(const char* what, std::uint64_t offset) const {
-    throw InputError(std::string(encoding_name(encoding_)) + " text " + what + " (byte " + std::to_string(offset) +
-                     " before its conversion)");
-}
-
-std::uint8_t* Utf16Decoder::append(std::uint8_t* to, std::uint16_t unit) {
+std::uint8_t* Utf16Decoder::take(std::uint8_t* to, std::uint16_t unit) {
     const std::uint64_t offset = 2 * units_++;
-    if (high_ != 0) {
-        if (!is_low(unit)) fail("with an unpaired surrogate", offset - 2);
-        const std::uint32_t character = 0x10000 + ((high_ & 0x3FFU) << 10) + (unit & 0x3FFU);
-        high_ = 0;
+    const std::uint16_t high = std::exchange(high_, std::uint16_t{0});
+    if (is_low(unit) != (high != 0)) {
+        fail("with an unpaired surrogate", high != 0 ? offset - 2 : offset);
+    } else if (high != 0) {
+        const std::uint32_t character = 0x10000 + ((high & 0x3FFU) << 10) + (unit & 0x3FFU);
         *to++ = static_cast<std::uint8_t>(0xF0 | character >> 18);
         *to++ = tail_byte(character, 12);
         *to++ = tail_byte(character, 6);
         *to++ = tail_byte(character, 0);
-    } else if (unit < 0x80) {
-        *to++ = static_cast<std::uint8_t>(unit);
-    } else if (unit < 0x800) {
-        *to++ = static_cast<std::uint8_t>(0xC0 | unit >> 6);
-        *to++ = tail_byte(unit, 0);
     } else if (is_high(unit)) {
         high_ = unit;
-    } else if (is_low(unit)) {
-        fail("with an unpaired surrogate", offset);
     } else {
-        *to++ = static_cast<std::uint8_t>(0xE0 | unit >> 12);
-        *to++ = tail_byte(unit, 6);
-        *to++ = tail_byte(unit, 0);
+        return append(to, unit);
     }
     return to;
 }
@@ -116,19 +126,19 @@ template <bool kIsBig>
 std::uint8_t* Utf16Decoder::convert(std::span<const std::uint8_t> bytes, std::uint8_t* to) {
     if (has_odd_ && !bytes.empty()) {
         const std::uint8_t unit[] = {odd_, bytes.front()};
-        to = append(to, unit_at<kIsBig>(unit));
+        to = take(to, unit_at<kIsBig>(unit));
         has_odd_ = false;
         bytes = bytes.subspan(1);
     }
-    while (bytes.size() >= 2) {
+    while (bytes.size() >= 2 && !has_failed()) {
         while (high_ == 0 && bytes.size() >= 2 * kGroup && take_ascii<kIsBig>(bytes.data(), to)) {
             to += kGroup;
             units_ += kGroup;
             bytes = bytes.subspan(2 * kGroup);
         }
         // After a group with another character, most often more of them follow.
-        for (std::size_t i = 0; i < kGroup && bytes.size() >= 2; ++i) {
-            to = append(to, unit_at<kIsBig>(bytes.data()));
+        for (std::size_t i = 0; i < kGroup && bytes.size() >= 2 && !has_failed(); ++i) {
+            to = take(to, unit_at<kIsBig>(bytes.data()));
             bytes = bytes.subspan(2);
         }
     }
@@ -137,67 +147,16 @@ std::uint8_t* Utf16Decoder::convert(std::span<const std::uint8_t> bytes, std::ui
     return to;
 }
 
-std::span<const std::uint8_t> Utf16Decoder::decode(std::span<const std::uint8_t> bytes) {
-    // Room for the units in `bytes`, for one that is held, and for a group that proves not to be ASCII.
-    const std::size_t most = kMostOfUnit * (bytes.size() / 2 + 2) + kGroup;
-    if (text_.size() < most) text_.resize(most);
-    std::uint8_t* const begin = text_.data();
-    std::uint8_t* const end =
-        encoding_ == Encoding::kUtf16Be ? convert<true>(bytes, begin) : convert<false>(bytes, begin);
-    return {begin, end};
-}
-
-void Utf16Decoder::finish() {
-    if (high_ != 0) fail("with an unpaired surrogate", 2 * units_ - 2);
-    if (has_odd_) fail("that ends within a character", 2 * units_);
-}
-
-// In counters of a byte, as many as a vector has.
 std::uint64_t line_feeds_in(std::span<const std::uint8_t> bytes) {
-    constexpr std::size_t kLanes = 32;
+    constexpr std::size_t kRow = 128;  // counted in a byte, so that a vector has many
     std::uint64_t count = 0;
-    while (bytes.size() >= kLanes) {
-        std::uint8_t lanes[kLanes] = {};
-        const std::size_t rows = std::min<std::size_t>(bytes.size() / kLanes, UINT8_MAX);
-        for (std::size_t row = 0; row < rows; ++row) {
-            const std::uint8_t* const from = bytes.data() + row * kLanes;
-            for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<std::uint8_t>(lanes[i] + (from[i] == '\n'));
-        }
-        for (const std::uint8_t lane : lanes) count += lane;
-        bytes = bytes.subspan(rows * kLanes);
+    for (; bytes.size() >= kRow; bytes = bytes.subspan(kRow)) {
+        std::uint8_t here = 0;
+        for (std::size_t i = 0; i < kRow; ++i) here = static_cast<std::uint8_t>(here + (bytes[i] == '\n'));
+        count += here;
     }
     return count + static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
 }
-
-// The rest gives what comes before an invalid byte before it throws, so the parts do not matter.
-class ByteDecoder : public TextDecoder {
-public:
-    explicit ByteDecoder(Encoding encoding) : encoding_(encoding) {}
-
-    void finish() override { throw_if_failed(); }
-
-protected:
-    void throw_if_failed() const {
-        if (failure_) throw InputError(*failure_);
-    }
-    // The part is valid.
-    void pass(std::span<const std::uint8_t> bytes) {
-        lines_ += line_feeds_in(bytes);
-        offset_ += bytes.size();
-    }
-    // Remembers that the byte behind the `valid` ones is not.
-    void fail(std::span<const std::uint8_t> valid, const std::string& what, const char* where) {
-        pass(valid);
-        failure_ = std::string(encoding_name(encoding_)) + " text " + what + " (byte " + std::to_string(offset_) +
-                   ", line " + std::to_string(lines_ + 1) + where + ")";
-    }
-
-private:
-    const Encoding encoding_;
-    std::uint64_t offset_ = 0;
-    std::uint64_t lines_ = 0;
-    std::optional<std::string> failure_;
-};
 
 std::string shown(std::uint8_t byte) {
     constexpr const char* kDigits = "0123456789ABCDEF";
@@ -237,47 +196,16 @@ constexpr std::uint16_t kCodePoints[][0x80] = {
 #undef FOREIGN
 };
 
-class CharsetDecoder final : public ByteDecoder {
+class CharsetDecoder final : public TextDecoder {
 public:
-    CharsetDecoder(Encoding encoding, bool keeps_invalid) : ByteDecoder(encoding), keeps_invalid_(keeps_invalid) {
+    CharsetDecoder(Encoding encoding, bool keeps_invalid) : TextDecoder(encoding), keeps_invalid_(keeps_invalid) {
         const auto& points =
             kCodePoints[static_cast<unsigned>(encoding) - static_cast<unsigned>(Encoding::kFirstCharset)];
         for (std::size_t i = 0; i < std::size(points); ++i) {
-            const std::uint16_t point = points[i];
             Entry& entry = entries_[i];
-            if (point < 0x80) {
-                entry = {{static_cast<std::uint8_t>(point)}, 1};
-            } else if (point < 0x800) {
-                entry = {{static_cast<std::uint8_t>(0xC0 | point >> 6), tail_byte(point, 0)}, 2};
-            } else {
-                entry = {{static_cast<std::uint8_t>(0xE0 | point >> 12), tail_byte(point, 6), tail_byte(point, 0)}, 3};
-            }
-            if (is_low(point)) entry.size |= kIsUndefined;
+            entry.size = static_cast<std::uint8_t>(append(entry.bytes, points[i]) - entry.bytes);
+            if (is_low(points[i])) entry.size |= kIsUndefined;
         }
-    }
-
-    std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes) override {
-        throw_if_failed();
-        const std::size_t ascii = skip_ascii(bytes.data(), bytes.data() + bytes.size());
-        if (ascii == bytes.size()) {
-            pass(bytes);
-            return bytes;
-        }
-        unsigned sizes = 0;
-        std::uint8_t* const text = text_.grow(kMostOfUnit * bytes.size() + kWord).data();
-        const std::uint8_t* end = convert(bytes, text, sizes);
-        if ((sizes & kIsUndefined) == 0 || keeps_invalid_) {
-            pass(bytes);
-            return {text, end};
-        }
-        const auto is_undefined = [this](std::uint8_t byte) {
-            return byte >= 0x80 && (entries_[byte & 0x7F].size & kIsUndefined) != 0;
-        };
-        const auto bad = std::ranges::find_if(bytes, is_undefined);
-        const auto valid = bytes.first(static_cast<std::size_t>(bad - bytes.begin()));
-        end = convert(valid, text, sizes);
-        fail(valid, "with byte " + shown(*bad) + ", which the set does not define", " before its conversion");
-        return {text, end};
     }
 
 private:
@@ -287,7 +215,21 @@ private:
         std::uint8_t size;
     };
 
-    std::uint8_t* append(std::uint8_t* to, std::uint8_t byte, unsigned& sizes) const {
+    std::span<const std::uint8_t> convert(std::span<const std::uint8_t> bytes) override {
+        if (skip_ascii(bytes.data(), bytes.data() + bytes.size()) == bytes.size()) return bytes;
+        unsigned sizes = 0;
+        std::uint8_t* const text = text_.grow(kMostOfUnit * bytes.size() + kWord).data();
+        std::uint8_t* const end = convert(bytes, text, sizes);
+        if ((sizes & kIsUndefined) == 0 || keeps_invalid_) return {text, end};
+        const auto bad = std::ranges::find_if(bytes, [this](std::uint8_t byte) {
+            return byte >= 0x80 && (entries_[byte & 0x7F].size & kIsUndefined) != 0;
+        });
+        const auto valid = static_cast<std::size_t>(bad - bytes.begin());
+        fail("with byte " + shown(*bad) + ", which the set does not define", passed() + valid);
+        return {text, convert(bytes.first(valid), text, sizes)};
+    }
+
+    std::uint8_t* take(std::uint8_t* to, std::uint8_t byte, unsigned& sizes) const {
         const Entry& entry = entries_[byte & 0x7F];
         std::memcpy(to, &entry, sizeof entry);
         sizes |= entry.size;
@@ -298,21 +240,18 @@ private:
     std::uint8_t* convert(std::span<const std::uint8_t> bytes, std::uint8_t* to, unsigned& sizes) const {
         const std::uint8_t* at = bytes.data();
         const std::uint8_t* const end = at + bytes.size();
-        while (std::cmp_greater_equal(end - at, kWord)) {
-            const std::uint64_t word = word_at(at);
-            std::memcpy(to, &word, kWord);
-            const std::uint64_t high = word & kHighBits;
-            const std::size_t ascii = high == 0 ? kWord : first_bit(high) / 8;
-            at += ascii;
-            to += ascii;
-            for (; high != 0 && at < end && *at >= 0x80; ++at) to = append(to, *at, sizes);
-        }
-        for (; at < end; ++at) {
-            if (*at < 0x80) {
-                *to++ = *at;
-            } else {
-                to = append(to, *at, sizes);
+        while (at < end) {
+            if (std::cmp_greater_equal(end - at, kWord)) {
+                const std::uint64_t word = word_at(at);
+                std::memcpy(to, &word, kWord);
+                const std::uint64_t high = word & kHighBits;
+                const std::size_t ascii = high == 0 ? kWord : first_bit(high) / 8;
+                at += ascii;
+                to += ascii;
+            } else if (*at < 0x80) {
+                *to++ = *at++;
             }
+            for (; at < end && *at >= 0x80; ++at) to = take(to, *at, sizes);
         }
         return to;
     }
@@ -322,42 +261,55 @@ private:
     UnfilledBuffer text_;
 };
 
-class Utf8Decoder final : public ByteDecoder {
+class Utf8Decoder final : public TextDecoder {
 public:
-    using ByteDecoder::ByteDecoder;
-
-    std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes) override {
-        throw_if_failed();
-        if (!held_.empty()) {
-            joined_.assign(held_.begin(), held_.end());
-            joined_.insert(joined_.end(), bytes.begin(), bytes.end());
-            bytes = joined_;
-            held_.clear();
-        }
-        const ValidUtf8 found = valid_utf8(bytes);
-        const auto valid = bytes.first(found.size);
-        const auto rest = bytes.subspan(found.size);
-        if (found.is_cut || rest.empty()) {
-            held_.assign(rest.begin(), rest.end());
-            pass(valid);
-        } else {
-            fail(valid, "that is not valid", "");
-        }
-        return valid;
-    }
-
-    void finish() override {
-        throw_if_failed();
-        if (!held_.empty()) fail({}, "that ends within a character", "");
-        throw_if_failed();
-    }
+    using TextDecoder::TextDecoder;
 
 private:
+    std::span<const std::uint8_t> convert(std::span<const std::uint8_t> bytes) override {
+        const std::uint64_t begin = passed() - held_.size();
+        if (!held_.empty()) {
+            joined_ = std::exchange(held_, {});
+            joined_.insert(joined_.end(), bytes.begin(), bytes.end());
+            bytes = joined_;
+        }
+        const ValidUtf8 found = valid_utf8(bytes);
+        const auto rest = bytes.subspan(found.size);
+        if (!found.is_cut && !rest.empty()) fail("that is not valid", begin + found.size);
+        held_.assign(rest.begin(), rest.end());
+        return bytes.first(found.size);
+    }
+    void end() override {
+        if (!held_.empty()) fail("that ends within a character", passed() - held_.size());
+    }
+
     std::vector<std::uint8_t> held_;  // of the character that the last part ended in
     std::vector<std::uint8_t> joined_;
 };
 
+bool is_utf8(Encoding encoding) { return encoding == Encoding::kUtf8 || encoding == Encoding::kUtf8Sig; }
+
 }  // namespace
+
+std::span<const std::uint8_t> TextDecoder::decode(std::span<const std::uint8_t> bytes) {
+    throw_if_failed();
+    const auto text = convert(bytes);
+    lines_ += line_feeds_in(text);
+    passed_ += bytes.size();
+    return text;
+}
+
+void TextDecoder::finish() {
+    throw_if_failed();
+    end();
+    throw_if_failed();
+}
+
+void TextDecoder::throw_if_failed() const {
+    if (!has_failed()) return;
+    throw InputError(std::string(encoding_name(encoding_)) + " text " + fault_ + " (byte " + std::to_string(fault_at_) +
+                     ", line " + std::to_string(lines_ + 1) + (is_utf8(encoding_) ? ")" : " before its conversion)"));
+}
 
 ValidUtf8 valid_utf8(std::span<const std::uint8_t> text) {
     const std::uint8_t* at = text.data();
@@ -379,9 +331,8 @@ ValidUtf8 valid_utf8(std::span<const std::uint8_t> text) {
 }
 
 std::unique_ptr<TextDecoder> make_text_decoder(Encoding encoding, bool keeps_invalid) {
-    const bool is_utf8 = encoding == Encoding::kUtf8 || encoding == Encoding::kUtf8Sig;
-    if (encoding == Encoding::kBytes || (is_utf8 && keeps_invalid)) return nullptr;
-    if (is_utf8) return std::make_unique<Utf8Decoder>(encoding);
+    if (encoding == Encoding::kBytes || (is_utf8(encoding) && keeps_invalid)) return nullptr;
+    if (is_utf8(encoding)) return std::make_unique<Utf8Decoder>(encoding);
     if (encoding < Encoding::kFirstCharset) return std::make_unique<Utf16Decoder>(encoding);
     return std::make_unique<CharsetDecoder>(encoding, keeps_invalid);
 }

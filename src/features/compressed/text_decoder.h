@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "cleave/encoding.h"
 
@@ -14,17 +15,38 @@ namespace cleave {
 // For one thread at a time.
 class TextDecoder {
 public:
-    TextDecoder() = default;
+    explicit TextDecoder(Encoding encoding) : encoding_(encoding) {}
     TextDecoder(const TextDecoder&) = delete;
     TextDecoder& operator=(const TextDecoder&) = delete;
     virtual ~TextDecoder() = default;
 
-    // The UTF-8 of the next bytes; valid until the next call. Empty if they do not complete a character. Throws
-    // InputError, whose text says where, for bytes that are not valid; std::bad_alloc.
-    virtual std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes) = 0;
+    // The UTF-8 of the next bytes; valid until the next call. Empty if they do not complete a character. What comes
+    // before bytes that are not valid is returned first; the next call of a member throws InputError, whose text says
+    // where they are. Throws std::bad_alloc.
+    std::span<const std::uint8_t> decode(std::span<const std::uint8_t> bytes);
 
     // Throws InputError if the text ends within a character.
-    virtual void finish() = 0;
+    void finish();
+
+protected:
+    bool has_failed() const { return !fault_.empty(); }
+    std::uint64_t passed() const { return passed_; }  // bytes of the parts before
+    // The byte `at` of the text is not valid.
+    void fail(std::string what, std::uint64_t at) {
+        fault_ = std::move(what);
+        fault_at_ = at;
+    }
+
+private:
+    virtual std::span<const std::uint8_t> convert(std::span<const std::uint8_t> bytes) = 0;
+    virtual void end() {}
+    void throw_if_failed() const;
+
+    const Encoding encoding_;
+    std::uint64_t passed_ = 0;
+    std::uint64_t lines_ = 0;  // of UTF-8
+    std::string fault_;
+    std::uint64_t fault_at_ = 0;
 };
 
 // A byte order mark becomes that of UTF-8. If the decoder keeps what is invalid, UTF-8 passes as it is, and a byte that

@@ -126,7 +126,7 @@ TEST(Utf16Decoder, ErrorsSayWhere) {
         const auto expect = [&](const std::u16string& text, const std::string& rest, const std::string& what) {
             for (const std::size_t part : kParts) {
                 EXPECT_EQ(convert(encoded(text, encoding) + rest, encoding, part).error,
-                          begin + what + " before its conversion)");
+                          begin + what + ", line 1 before its conversion)");
             }
         };
         expect(wide + low + wide, "", "with an unpaired surrogate (byte 80");
