@@ -12,8 +12,8 @@ namespace cleave {
 
 class UnfilledBuffer {
 public:
-    // Returns the buffer, grown to at least `size` bytes. `kept`, which must be part of the buffer or empty, is moved
-    // to its front. Spans returned earlier may dangle. Throws std::bad_alloc.
+    // Returns the buffer, grown to at least `size` bytes. `kept`, which may be part of the buffer, is moved to its
+    // front. Spans returned earlier may dangle. Throws std::bad_alloc.
     std::span<std::uint8_t> grow(std::size_t size, std::span<const std::uint8_t> kept = {}) {
         std::unique_ptr<std::uint8_t[]> larger;
         if (size > size_) larger = std::make_unique_for_overwrite<std::uint8_t[]>(size);

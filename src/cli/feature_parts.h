@@ -2,7 +2,10 @@
 // that bears its name.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cleave/cancel.h"
@@ -93,23 +96,16 @@ void take_rejects(const Given& given, Arguments& arguments);
 // The same for join.
 void take_rejects_of_join(const Given& given, Arguments& arguments);
 
-// The records in the file of Arguments::rejected, in order. For one thread at a time.
-class RejectedRecords {
-public:
-    RejectedRecords() = default;
-    RejectedRecords(const RejectedRecords&) = delete;
-    RejectedRecords& operator=(const RejectedRecords&) = delete;
-    virtual ~RejectedRecords() = default;
-    virtual bool has_one() const = 0;
-    // Where the current record was in the input, and its bytes.
-    virtual std::uint64_t byte() const = 0;
-    virtual const std::string& text() const = 0;
-    // Throws SystemError, and InputError for a line that lists no reject, or shows no text.
-    virtual void advance() = 0;
-    // Of what was read.
-    virtual std::uint32_t crc32c() const = 0;
+// A record in the file of Arguments::rejected.
+struct RejectedRecord {
+    std::uint64_t byte = 0;  // where it was in the input
+    std::string text;
+    std::uint32_t crc32c = 0;  // of the file, up to this record
 };
-std::unique_ptr<RejectedRecords> open_rejected(const Context& context);
+// Returns the next record; nothing at the end. Throws SystemError, and InputError for a line that lists no reject, or
+// shows no text.
+using RejectedRecords = std::function<std::optional<RejectedRecord>()>;
+RejectedRecords open_rejected(const Context& context);
 
 // Prints the records in a file of rejects, under their header. Throws InputError for any other file.
 void print_rejected(Context& context);

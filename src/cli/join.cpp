@@ -200,6 +200,7 @@ public:
             if (context_.arguments.pieces.has_several_inputs)
                 throw ArgumentError("join: the rejects are of several inputs; cleave cat --rejected prints them");
             rejects_ = open_rejected(context_);
+            reject_ = rejects_();
         }
         output_.emplace(context_.arguments, first, pieces);
         append(first, pieces.front());
@@ -284,24 +285,26 @@ private:
     // Puts back the rejects that belong within the next `size` bytes. pass(n) writes n of these.
     template <class Pass>
     void put_back(std::uint64_t size, const Pass& pass) {
-        while (rejects_ && rejects_->has_one() && rejects_->byte() < written_ + size) {
-            if (rejects_->byte() < written_) throw InputError(kOtherRejects);
-            const std::uint64_t before = rejects_->byte() - written_;
+        while (reject_ && reject_->byte < written_ + size) {
+            if (reject_->byte < written_) throw InputError(kOtherRejects);
+            const std::uint64_t before = reject_->byte - written_;
             pass(before);
             size -= before;
-            write_out(bytes_of(rejects_->text()));
-            rejects_->advance();
+            put_back_one();
         }
+    }
+
+    void put_back_one() {
+        rejects_crc32c_ = reject_->crc32c;
+        write_out(bytes_of(reject_->text));
+        reject_ = rejects_();
     }
 
     // Puts back those behind the last piece.
     void put_back_last() {
-        for (; rejects_->has_one(); rejects_->advance()) {
-            if (rejects_->byte() != written_) throw InputError(kOtherRejects);
-            write_out(bytes_of(rejects_->text()));
-        }
+        while (reject_ && reject_->byte == written_) put_back_one();
         const Json& sum = context_.arguments.pieces.rejects_crc32c;
-        if (sum != Json(formatted("{:08x}", rejects_->crc32c()))) throw InputError(kOtherRejects);
+        if (reject_ || sum != Json(formatted("{:08x}", rejects_crc32c_))) throw InputError(kOtherRejects);
     }
 
     void write_out(std::span<const std::uint8_t> bytes) {
@@ -366,10 +369,12 @@ private:
     HeaderMode mode_ = HeaderMode::kNone;  // of the pieces
     std::optional<Walker> walker_;         // over the bytes written so far
     std::optional<std::vector<std::uint8_t>> header_;
-    std::unique_ptr<RejectedRecords> rejects_;  // what is put back; null: nothing
-    std::uint64_t written_ = 0;                 // bytes
-    std::string fault_;                         // a fault at the end of what was written, so nothing may follow
-    Location last_;                             // of the last piece written
+    RejectedRecords rejects_;               // what is put back; empty: nothing
+    std::optional<RejectedRecord> reject_;  // the next one
+    std::uint32_t rejects_crc32c_ = 0;      // of the file, as far as it was put back
+    std::uint64_t written_ = 0;             // bytes
+    std::string fault_;                     // a fault at the end of what was written, so nothing may follow
+    Location last_;                         // of the last piece written
 };
 
 }  // namespace

@@ -18,37 +18,17 @@ constexpr std::size_t kMostKept = std::size_t{64} << 10;
 constexpr const char* kOtherFile = "not a file of rejected records";
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Base64 (RFC 4648, section 4) of bytes that come in parts.
-class Base64Writer {
-public:
-    explicit Base64Writer(std::string& out) : out_(out) {}
-
-    void add(std::span<const std::uint8_t> bytes) {
-        for (const std::uint8_t byte : bytes) {
-            bits_ = bits_ << 8U | byte;
-            if (++count_ == 3) write(4);
-        }
+// Base64 (RFC 4648, section 4).
+std::string base64_of(std::span<const std::uint8_t> bytes) {
+    std::string text;
+    const auto byte = [&](std::size_t at) { return at < bytes.size() ? std::uint32_t{bytes[at]} : 0; };
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        const std::uint32_t bits = byte(at) << 16U | byte(at + 1) << 8U | byte(at + 2);
+        for (const unsigned shift : {18U, 12U, 6U, 0U}) text += kDigits[bits >> shift & 63U];
     }
-
-    void finish() {
-        if (count_ == 0) return;
-        const std::size_t digits = count_ + 1;
-        bits_ <<= 8 * (3 - count_);
-        write(digits);
-        out_.append(4 - digits, '=');
-    }
-
-private:
-    void write(std::size_t digits) {
-        for (std::size_t i = 0; i < digits; ++i) out_ += kDigits[bits_ >> (18 - 6 * i) & 63U];
-        bits_ = 0;
-        count_ = 0;
-    }
-
-    std::string& out_;
-    std::uint32_t bits_ = 0;
-    std::size_t count_ = 0;  // of bytes in bits_
-};
+    const std::size_t padding = (3 - bytes.size() % 3) % 3;
+    return text.replace(text.size() - padding, padding, padding, '=');
+}
 
 std::optional<std::string> read_base64(std::string_view text) {
     std::string bytes;
@@ -82,39 +62,36 @@ RejectFile::~RejectFile() {
     if (!made_folder_.empty()) ::rmdir(made_folder_.c_str());
 }
 
-void RejectFile::add_bytes(const char* name, std::span<const std::uint8_t> bytes) {
+void RejectFile::add_bytes(const std::string& name, const std::string& encoded, std::span<const std::uint8_t> bytes) {
     const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (is_utf8(bytes)) {
-        text_ += std::string(",\"") + name + "\":" + Json(view).text();
-        return;
-    }
-    text_ += std::string(",\"") + (std::string_view(name) == "text" ? "base64" : "header_base64") + "\":\"";
-    Base64Writer writer(text_);
-    writer.add(bytes);
-    writer.finish();
-    text_ += '"';
+    text_ +=
+        is_utf8(bytes) ? ",\"" + name + "\":" + Json(view).text() : ",\"" + encoded + "\":\"" + base64_of(bytes) + '"';
 }
 
-void RejectFile::add(Place place, std::uint64_t size, const std::string& reason,
-                     const std::span<const std::uint8_t>* text, const SpillBuffer* large, const std::string& input) {
+void RejectFile::add(const Reject& reject, Place place, const Text* text, const std::string& input) {
     text_ += input.empty() ? "{" : "{\"input\":" + Json(input).text() + ",";
-    text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(size) +
-             ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reason).text();
-    if (large != nullptr) {
-        text_ += R"(,"base64":")";
-        Base64Writer writer(text_);
-        large->for_each_part([&](std::span<const std::uint8_t> bytes) {
-            writer.add(bytes);
+    text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(reject.size) +
+             ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reject.reason).text();
+    std::vector<std::uint8_t> bytes;
+    const bool is_large = reject.kind == RejectKind::kSize;
+    if (text != nullptr && is_large) text_ += R"(,"base64":")";
+    if (text != nullptr)
+        (*text)([&](std::span<const std::uint8_t> part) {
+            bytes.insert(bytes.end(), part.begin(), part.end());
+            if (!is_large) return;
+            const auto whole = bytes.size() - bytes.size() % 3;  // so that nothing is padded
+            text_ += base64_of(std::span(bytes).first(whole));
+            bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(whole));
             flush();
         });
-        writer.finish();
-        text_ += '"';
-    } else if (text != nullptr) {
-        add_bytes("text", *text);
-    } else {
+    if (text == nullptr) {
         header_.clear();
+    } else if (is_large) {
+        text_ += base64_of(bytes) + '"';
+    } else {
+        add_bytes("text", "base64", bytes);
     }
-    if (!header_.empty()) add_bytes("header", std::exchange(header_, {}));
+    if (!header_.empty()) add_bytes("header", "header_base64", std::exchange(header_, {}));
     text_ += "}\n";
     if (text_.size() >= kMostKept) flush();
 }

@@ -20,6 +20,7 @@
 #include "cleave/rejects.h"
 #include "core/reader/spill.h"
 #include "core/writer/lone_file.h"
+#include "features/rejects/sieve.h"
 
 namespace cleave {
 
@@ -33,10 +34,12 @@ public:
     RejectFile& operator=(const RejectFile&) = delete;
     ~RejectFile();
 
-    // The text is in `large` or in `text`, or both are null, and it is not shown. `input` is
-    // empty unless there are several. Throws SystemError and Cancelled.
-    void add(Place place, std::uint64_t size, const std::string& reason, const std::span<const std::uint8_t>* text,
-             const SpillBuffer* large = nullptr, const std::string& input = "");
+    // Calls take() with the bytes of a record, in one or more parts.
+    using Text = FunctionRef<void(FunctionRef<void(std::span<const std::uint8_t>)> take)>;
+
+    // `place` does not count the header. `text` is null if no record is to be shown. `input` is empty unless there are
+    // several. Throws SystemError, Cancelled, and what `text` throws.
+    void add(const Reject& reject, Place place, const Text* text, const std::string& input = "");
 
     // Once nothing is added any more: see LoneFile.
     void publish();
@@ -46,7 +49,7 @@ public:
     std::uint32_t crc32c() const { return sum_.value(); }
 
 private:
-    void add_bytes(const char* name, std::span<const std::uint8_t> bytes);
+    void add_bytes(const std::string& name, const std::string& encoded, std::span<const std::uint8_t> bytes);
     void flush();
 
     const Input& input_;

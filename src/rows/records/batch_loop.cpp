@@ -1,5 +1,6 @@
 #include "rows/records/batch_loop.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -24,7 +25,8 @@ BatchLoop::BatchLoop(const Blob& blob, BlobRange range, std::uint64_t record, co
       options_(without_meter(options)),
       meter_(options.meter),
       check_(check),
-      can_guess_(access == BatchAccess::kFile || !blob.mapped(range.offset, range.size).empty()),
+      can_guess_(access == BatchAccess::kFile ||
+                 !blob.mapped(range.offset, std::min<std::uint64_t>(range.size, 1)).empty()),
       end_(range.offset + range.size),
       at_{range.offset, record} {
     blob.will_read(range);

@@ -77,11 +77,6 @@ public:
     void run(unsigned threads, const Make& make, std::uint64_t most = kAll);
     static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-    // The same for all batches of a blob, which are guessed. Where one is doubtful, exactly(at, is_all) reads the
-    // records from there on, all of them or at least one, and returns the place behind those that it has passed on.
-    template <class Make, class Exactly>
-    void run_guessed(unsigned threads, const Make& make, const Exactly& exactly);
-
     // For callers that read the records from at() on in a different way. If may_guess() returns true, they may guess;
     // otherwise they read the batches of exact(). Before they pass on any batch, they call compare(), which uses
     // `threads` threads; afterwards they call advance().
@@ -221,24 +216,6 @@ void BatchLoop::run(unsigned threads, const Make& make, std::uint64_t most) {
         } catch (const DoubtfulBatch&) {
             most -= given - left_;
             doubt();
-        }
-    }
-}
-
-template <class Make, class Exactly>
-void BatchLoop::run_guessed(unsigned threads, const Make& make, const Exactly& exactly) {
-    auto slots = make_slots(threads, make);
-    while (!is_done()) {
-        left_ = kAll;
-        try {
-            if (!may_guess()) throw DoubtfulBatch();
-            const unsigned used = prepare(threads);
-            run_in_order(std::span(slots).first(used == 1 ? 1 : slots.size()), used);
-        } catch (const DoubtfulBatch&) {
-            ++doubts_;
-            guessed_.reset();
-            const Place next = exactly(at_, !may_guess());
-            advance(next.offset - at_.offset, next.record - at_.record);
         }
     }
 }

@@ -102,9 +102,9 @@ GuessedBatches::GuessedBatches(const Blob& blob, BlobRange range, const Dialect&
       range_(range),
       dialect_(dialect),
       size_(options.size),
-      search_(access == BatchAccess::kFile ? std::min(options.size, kSearchInFile) : options.size) {
-    if (access == BatchAccess::kFile) return;
-    mapped_ = blob.mapped(range.offset, range.size);
+      mapped_(access == BatchAccess::kMapping ? blob.mapped(range.offset, range.size)
+                                              : std::span<const std::uint8_t>()),
+      search_(mapped_.empty() ? std::min(options.size, kSearchInFile) : options.size) {
     if (!mapped_.empty()) ahead_.emplace(blob_, range.offset, range.offset + range.size);
 }
 

@@ -55,11 +55,11 @@ private:
     const Blob& blob_;
     const BlobRange range_;
     const Dialect dialect_;
-    const std::uint64_t size_;  // approximate size of a batch
-    const std::size_t search_;  // how far past the usual end of a batch to look for a record start
+    const std::uint64_t size_;                    // approximate size of a batch
+    const std::span<const std::uint8_t> mapped_;  // the range, if it may be read in place
+    const std::size_t search_;                    // how far past the usual end of a batch to look for a record start
     std::uint64_t next_ = 0;
-    std::span<const std::uint8_t> mapped_;  // the range, if it may be read in place
-    std::optional<ReadAhead> ahead_;        // only if it may be read in place
+    std::optional<ReadAhead> ahead_;  // only if it may be read in place
 };
 
 }  // namespace cleave

@@ -2,9 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,46 +63,33 @@ void take_kinds(const Given& given, RejectOptions& options) {
 }
 
 // Reads the file a line at a time.
-class RejectLines final : public RejectedRecords {
+class RejectLines {
 public:
-    explicit RejectLines(const Location& location) : file_(open_file(location)), name_(location.shown()) { advance(); }
+    explicit RejectLines(const Location& location)
+        : name_(location.shown()), file_(::fdopen(open_file(location).release(), "r")) {}
+    RejectLines(const RejectLines&) = delete;
+    RejectLines& operator=(const RejectLines&) = delete;
+    ~RejectLines() { std::free(line_); }  // NOLINT(cppcoreguidelines-no-malloc): getline() has allocated it
 
-    bool has_one() const override { return reject_.has_value(); }
-    std::uint64_t byte() const override { return reject_->byte; }
-    const std::string& text() const override { return reject_->text; }
-    std::uint32_t crc32c() const override { return sum_.value(); }
-    const std::string& header() const { return reject_->header; }
-
-    void advance() override {
-        std::size_t end = lines_.find('\n', next_);
-        if (end == std::string::npos) lines_.erase(0, std::exchange(next_, 0));
-        while (end == std::string::npos) {
-            const std::size_t searched = lines_.size();
-            lines_.resize(searched + kReadSize);
-            const auto room = std::span(lines_).subspan(searched);
-            const std::size_t size =
-                read_some(file_.get(), {reinterpret_cast<std::uint8_t*>(room.data()), room.size()}, nullptr, name_);
-            lines_.resize(searched + size);
-            sum_.add(bytes_of(std::string_view(lines_).substr(searched)));
-            if (size == 0) break;
-            end = lines_.find('\n', searched);
-        }
-        reject_.reset();
-        if (next_ == lines_.size()) return;
-        end = std::min(end, lines_.size());
-        reject_ = reject_of_line(std::string_view(lines_).substr(next_, end - next_));
-        next_ = std::min(end + 1, lines_.size());
+    // Returns nothing at the end. Throws what open_rejected() says.
+    std::optional<ListedReject> next() {
+        const ssize_t size = ::getline(&line_, &capacity_, file_.get());
+        if (size < 0 && std::feof(file_.get()) == 0) throw_errno(name_);
+        if (size <= 0) return std::nullopt;
+        std::string_view line(line_, static_cast<std::size_t>(size));
+        sum_.add(bytes_of(line));
+        if (line.ends_with('\n')) line.remove_suffix(1);
+        return reject_of_line(line);
     }
+    // Of what was read.
+    std::uint32_t crc32c() const { return sum_.value(); }
 
 private:
-    static constexpr std::size_t kReadSize = std::size_t{1} << 16;
-
-    const Fd file_;
     const std::string name_;
-    std::string lines_;
+    const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file_;
+    char* line_ = nullptr;
+    std::size_t capacity_ = 0;
     Crc32c sum_;
-    std::size_t next_ = 0;  // where the next line begins in them
-    std::optional<ListedReject> reject_;
 };
 
 void check_path(const std::string& path, const OutputOptions& output) {
@@ -157,17 +147,23 @@ void take_rejects_of_join(const Given& given, Arguments& arguments) {
     arguments.rejected = Location(*path);
 }
 
-std::unique_ptr<RejectedRecords> open_rejected(const Context& context) {
-    return std::make_unique<RejectLines>(context.arguments.rejected);
+RejectedRecords open_rejected(const Context& context) {
+    const auto lines = std::make_shared<RejectLines>(context.arguments.rejected);
+    return [lines]() -> std::optional<RejectedRecord> {
+        std::optional<ListedReject> reject = lines->next();
+        if (!reject) return std::nullopt;
+        return RejectedRecord{reject->byte, std::move(reject->text), lines->crc32c()};
+    };
 }
 
 void print_rejected(Context& context) {
-    constexpr const char* kTarget = "write error";
     context.location = context.arguments.rejected;
-    RejectLines rejects(context.location);
-    if (rejects.has_one() && context.arguments.policy.header != HeaderMode::kDrop)
-        write_all(STDOUT_FILENO, bytes_of(rejects.header()), kTarget);
-    for (; rejects.has_one(); rejects.advance()) write_all(STDOUT_FILENO, bytes_of(rejects.text()), kTarget);
+    RejectLines lines(context.location);
+    const auto print = [](const std::string& text) { write_all(STDOUT_FILENO, bytes_of(text), "write error"); };
+    for (std::optional<ListedReject> reject; (reject = lines.next());) {
+        if (context.arguments.policy.header != HeaderMode::kDrop) print(reject->header);  // which only the first has
+        print(reject->text);
+    }
 }
 
 }  // namespace cleave::cli

@@ -1,16 +1,24 @@
-// A blob is read in full first, by all threads, in guessed batches (see rows/records/batch_loop.h). Each is settled by
-// a sieve; a fault at its end may need bytes behind it. What is left is then a blob, too, and everything else works on
-// it as on any other. Nothing is copied; if nothing was rejected, the blob stays as it is.
+// A blob is read in full first, by all threads, in batches whose ends are guessed (see rows/records/guessed_batches.h).
+// What is left is then a blob, too, and everything else works on it as on any other. Nothing is copied; if nothing was
+// rejected, the blob stays as it is.
 //
-// A stream is sifted on its way.
+//   pull   the next batch
+//   work   guess its ends, and sift it
+//   emit   if the batch begins where those before it ended: list its rejects
+//          otherwise sift from there on, in order
+//
+// After kMostDoubts wrong guesses the rest is sifted in order. A stream is sifted on its way.
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
+#include "base/ordered.h"
 #include "base/text_bytes.h"
 #include "base/utf8.h"
 #include "cleave/rejects.h"
 #include "core/offsets/input_head.h"
+#include "core/reader/copy.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
@@ -18,7 +26,6 @@
 #include "features/rejects/reject_file.h"
 #include "features/rejects/shifts.h"
 #include "features/rejects/sieve.h"
-#include "rows/memory/value_buffer.h"
 #include "rows/records/batch_loop.h"
 #include "rows/records/private_bytes.h"
 #include "rows/values/index_columns.h"
@@ -37,36 +44,48 @@ public:
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                        std::vector<std::uint8_t>& buffer) const override {
         check_range(offset, size);
-        if (shifts_->size_at(offset, size) == size)
-            return whole_->lend(shifts_->in_input({offset, 0}).offset, size, buffer);
+        if (first_part(offset, size) == size) return whole_->lend(place(offset), size, buffer);
         if (buffer.size() < size) buffer.resize(size);
         const auto bytes = std::span(buffer).first(size);
         read(offset, bytes);
         return bytes;
     }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
-        shifts_->for_each_part(offset, into.size(), [&](std::uint64_t from, std::size_t size) {
-            copy_bytes(*whole_, from, into.first(size));
-            into = into.subspan(size);
+        shifts_->for_each_part(offset, into.size(), [&](Place at, std::uint64_t size) {
+            copy_bytes(*whole_, at.offset, into.first(static_cast<std::size_t>(size)));
+            into = into.subspan(static_cast<std::size_t>(size));
+            return true;
         });
+    }
+    std::span<const std::uint8_t> mapped(std::uint64_t offset, std::uint64_t size) const noexcept override {
+        return first_part(offset, size) == size ? whole_->mapped(place(offset), size) : std::span<const std::uint8_t>();
     }
     bool has_lost() const noexcept override { return whole_->has_lost(); }
     BlobBacking backing() const noexcept override { return {}; }
     void will_read(BlobRange range) const noexcept override {
-        const Place begin = shifts_->in_input({range.offset, 0});
-        const Place end = shifts_->in_input({range.offset + range.size, 0});
-        whole_->will_read({begin.offset, std::min(end.offset, whole_->size()) - begin.offset});
+        const std::uint64_t begin = place(range.offset);
+        whole_->will_read({begin, std::min(place(range.offset + range.size), whole_->size()) - begin});
     }
     std::uint64_t best_size() const noexcept override { return whole_->best_size(); }
     // Short parts are put together, because each is a write.
     std::uint64_t unbroken(std::uint64_t offset, std::uint64_t size) const override {
         constexpr std::uint64_t kLeast = std::uint64_t{32} << 10;
-        const std::uint64_t part = shifts_->size_at(offset, size);
+        const std::uint64_t part = first_part(offset, size);
         return part < kLeast ? std::min(kLeast, size) : part;
     }
     void set_threads(unsigned threads) noexcept override { whole_->set_threads(threads); }
 
 private:
+    std::uint64_t place(std::uint64_t offset) const { return shifts_->in_input({offset, 0}).offset; }
+    // How many of these bytes are next to each other in the input, from the first one on.
+    std::uint64_t first_part(std::uint64_t offset, std::uint64_t size) const {
+        shifts_->for_each_part(offset, size, [&](Place, std::uint64_t here) {
+            size = here;
+            return false;
+        });
+        return size;
+    }
+
     const std::unique_ptr<FileBlob> whole_;
     const std::shared_ptr<const Shifts> shifts_;
 };
@@ -88,6 +107,7 @@ public:
         : input_(input),
           joined_(joined),
           options_(options),
+          execution_(execution),
           kernel_(checked_kernel(execution)),
           memory_(MemoryManager::or_default(execution.memory)),
           head_(read_head(input, dialect, policy.header, options.max_record)),
@@ -96,14 +116,14 @@ public:
                  !options.has_texts,
                  options.fields,
                  options.max_record,
-                 options.has_texts,
+                 options.has_texts && input.is_stream(),
                  input.encoding()},
           file_(options, input, head_.has_header ? head_.bytes : std::vector<std::uint8_t>()) {
         heed_head();
         take_keys(policy);
     }
 
-    void sift_blob(const Execution& execution);
+    void sift_blob();
     static void sift_stream(const std::shared_ptr<Rejects>& self);
 
     RejectCounts publish() override {
@@ -117,27 +137,24 @@ public:
     Place in_input(const Place& place) const override { return has_failed_ ? place : shifts_->in_input(place); }
 
 private:
-    class Consumer;
+    class Slot;
+    static constexpr unsigned kMostDoubts = 8;
 
     void heed_head();
     void take_keys(const Policy& policy);
-    void judge(Place end, bool at_end);
     std::uint64_t permitted(std::uint64_t records) const;
+    void reject(const Reject& reject, RejectFile::Text text);
+    void judge(Place end, bool at_end);
     std::span<const std::uint8_t> read_stream(std::size_t most);
     std::span<const std::uint8_t> next();
-    SieveInOrder sieve_from(Place place);
+    void begin(Place place);
     bool begins_next();
-    void reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
-                const SpillBuffer* large);
-
-    RejectSink sink() {
-        return [this](const Reject& one, std::uint64_t record, std::span<const std::uint8_t> text,
-                      const SpillBuffer* large) { reject(one, record, text, large); };
-    }
+    std::size_t batch_size() const { return std::min(kBlockSize, execution_.block_size); }
 
     Input& input_;
     JoinedInputs* const joined_;  // null if there is one input
     const RejectOptions options_;
+    const Execution execution_;
     const Kernel& kernel_;
     const std::shared_ptr<MemoryManager> memory_;
     const InputHead head_;
@@ -146,28 +163,27 @@ private:
     RejectCounts counts_;
     std::vector<std::string> first_;  // rejects, for a message
     const std::shared_ptr<Shifts> shifts_ = std::make_shared<Shifts>();
+    // Of a blob:
+    Place at_{head_.size, head_.records};  // what is settled ends here
+    std::atomic<unsigned> doubts_ = 0;     // batches that were guessed wrong
     // Of a stream:
     std::uint64_t head_left_ = 0;  // bytes that precede the first record that may be rejected
     FileStream::Reader reader_;
     std::span<const std::uint8_t> rest_;  // read, and not passed on
-    std::optional<SieveInOrder> in_order_;
+    std::optional<Sieve> sieve_;
     bool has_failed_ = false;  // an error comes from the sieve
 };
 
 // Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
 void Rejects::heed_head() {
-    const bool takes_encoding = (rules_.kinds & bits_of(RejectKind::kEncoding)) != 0;
-    if (takes_encoding && rules_.encoding != Encoding::kBytes && !is_utf8(head_.bytes)) {
-        const Reject header{
-            .offset = 0, .size = 0, .before = 0, .kind = RejectKind::kEncoding, .what = "", .fields = 0};
-        throw InputError("the header is bad: " + reason_of(header, rules_), head_.sample_place);
-    }
+    const bool is_converted = rules_.has(RejectKind::kEncoding) && rules_.encoding != Encoding::kBytes;
+    if (is_converted && !is_utf8(head_.bytes))
+        throw InputError("the header is bad: " + encoding_fault(rules_.encoding), head_.sample_place);
     if (head_.sample.empty() || (!head_.has_header && rules_.fields > 0) || is_json_lines(rules_.dialect)) return;
-    const bool is_strict = (rules_.kinds & bits_of(RejectKind::kQuotes)) != 0 || rules_.refuses_quotes;
     FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
     std::optional<FieldReader::QuoteFault> fault;
     const RecordBlock block =
-        is_strict ? reader.read_to_fault(head_.sample, true, fault) : reader.read(head_.sample, {}, true);
+        rules_.reads_strictly() ? reader.read_to_fault(head_.sample, true, fault) : reader.read(head_.sample, {}, true);
     if (fault) throw InputError(fault->what, head_.sample_place);
     rules_.fields = block.ends.size();
 }
@@ -206,119 +222,124 @@ void Rejects::judge(Place end, bool at_end) {
     throw InputError(text);
 }
 
-void Rejects::reject(const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
-                     const SpillBuffer* large) {
+void Rejects::reject(const Reject& reject, RejectFile::Text text) {
     constexpr std::size_t kMostNamed = 3;
-    InputPlace at{0, {reject.offset, record}, head_.records};
+    InputPlace at{0, {reject.offset, reject.record}, head_.records};
     if (joined_ != nullptr) at = joined_->find(at.place);
     const Place place{at.place.offset, at.place.record - at.header_records};  // the header is not counted
     const std::string name = joined_ != nullptr ? joined_->location(at.input).shown() : "";
-    const std::string reason = reason_of(reject, rules_);
     if (first_.size() < kMostNamed) {
         first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(place.record + 1) + ", byte " +
-                         std::to_string(place.offset) + ": " + reason);
+                         std::to_string(place.offset) + ": " + reject.reason);
     }
-    file_.add(place, reject.size, reason, options_.has_texts ? &text : nullptr, options_.has_texts ? large : nullptr,
-              name);
+    file_.add(reject, place, options_.has_texts ? &text : nullptr, name);
     ++counts_.rejected;
     counts_.size += reject.size;
     shifts_->leave_out(reject.offset - shifts_->size(), reject.size);
 }
 
-// Settles guessed batches. For BatchLoop.
-class Rejects::Consumer {
+// A batch of a blob, for run_in_order().
+class Rejects::Slot {
 public:
-    explicit Consumer(Rejects& rejects)
-        : rejects_(rejects), sieve_(rejects.rules_, rejects.kernel_, rejects.memory_), ahead_(rejects.memory_) {}
+    Slot(Rejects& rejects, GuessedBatches& batches)
+        : rejects_(rejects),
+          blob_(rejects.input_.blob()),
+          batches_(batches),
+          batch_(rejects.memory_),
+          walker_(rejects.rules_.dialect, rejects.kernel_),
+          sieve_(rejects.rules_, rejects.kernel_, rejects.memory_) {}
 
-    void work(const Batch& batch) {
-        sieve_.clear();
-        texts_.clear();
-        size_ = batch.bytes.size();
-        std::size_t settled = sieve_.settle(batch.bytes, batch.place.offset, batch.is_last, batch.bytes.size());
-        keep(batch.bytes, batch.place.offset);
-        if (settled < batch.bytes.size() && !batch.is_last) settled = look_ahead(batch, settled);
-        if (settled != batch.bytes.size()) throw DoubtfulBatch();
+    bool pull() { return rejects_.doubts_ < kMostDoubts && batches_.next(batch_); }
+    static bool is_large() { return false; }
+
+    void work() {
+        found_.clear();
+        is_sound_ = false;
+        try {
+            batches_.find(batch_, walker_);
+            sift({batch_.place.offset, 0}, batch_.bytes, batch_.place.offset + batch_.bytes.size(),
+                 [&] { found_.insert(found_.end(), sieve_.rejects().begin(), sieve_.rejects().end()); });
+            is_sound_ = true;
+        } catch (const DoubtfulBatch&) {
+        } catch (const InputError&) {  // it is thrown again if the guess is right
+        }
     }
 
-    std::uint64_t emit(Place place) {
-        std::size_t at = 0;
-        for (const Reject& reject : sieve_.rejects()) {
-            const std::size_t size = rejects_.options_.has_texts ? reject.size : 0;
-            const auto text = std::span(texts_).subspan(at, size);
-            at += size;
-            rejects_.reject(reject, place.record + reject.before, text, nullptr);
+    void emit() {
+        const Place at = rejects_.at_;
+        if (!is_sound_ || batch_.place.offset != at.offset) {
+            const std::uint64_t end = rejects_.head_.size + (batch_.number + 1) * rejects_.batch_size();
+            if (at.offset < end) ++rejects_.doubts_;
+            return sift_to(end);
         }
-        if (const Cancellation* const cancellation = rejects_.input_.cancellation()) cancellation->throw_if_requested();
-        rejects_.judge({place.offset + size_, place.record + sieve_.records()}, false);
-        return sieve_.records();
+        for (Reject& reject : found_) {
+            reject.record += at.record;
+            list(reject);
+        }
+        advance({sieve_.at().offset, at.record + sieve_.at().record});
+    }
+
+    // Sifts in order, as far as the last record that begins before byte `end`.
+    void sift_to(std::uint64_t end) {
+        sift(rejects_.at_, {}, end, [&] {
+            for (const Reject& reject : sieve_.rejects()) list(reject);
+            advance(sieve_.at());
+        });
     }
 
 private:
-    // Keeps the bytes of the rejects in `bytes`, which begin at byte `offset`, that are not kept yet.
-    void keep(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
-        if (!rejects_.options_.has_texts) return;
-        for (const Reject& reject : std::span(sieve_.rejects()).subspan(kept_)) {
-            const auto text = bytes.subspan(static_cast<std::size_t>(reject.offset - offset), reject.size);
-            texts_.insert(texts_.end(), text.begin(), text.end());
-        }
+    template <class Take>
+    void sift(Place place, std::span<const std::uint8_t> bytes, std::uint64_t end, const Take& take) {
+        constexpr std::uint64_t kMostRead = std::uint64_t{64} << 10;
+        const auto read = [this, offset = place.offset + bytes.size()](std::span<std::uint8_t> into) mutable {
+            const std::uint64_t size = std::min({std::uint64_t{into.size()}, kMostRead, blob_.size() - offset});
+            copy_bytes(blob_, offset, into.first(static_cast<std::size_t>(size)));
+            offset += size;
+            return static_cast<std::size_t>(size);
+        };
+        sieve_.begin(place, read, bytes, end);
+        while (sieve_.next()) take();
     }
 
-    // Settles the last records of the batch with the help of the bytes behind it: as many as it takes to find a fault.
-    std::size_t look_ahead(const Batch& batch, std::size_t settled) {
-        const Blob& blob = rejects_.input_.blob();
-        const std::uint64_t end = batch.place.offset + batch.bytes.size();
-        std::size_t size = batch.bytes.size();
-        while (settled < batch.bytes.size() && !sieve_.is_too_large()) {
-            const std::uint64_t from = batch.place.offset + settled;
-            size = static_cast<std::size_t>(std::min<std::uint64_t>(4 * size, blob.size() - from));
-            ahead_.renew(size);
-            const std::span<std::uint8_t> bytes(ahead_.data(), size);
-            blob.read(from, bytes);
-            const bool at_end = from + size == blob.size();
-            const auto before = sieve_.rejects().size();
-            kept_ = before;
-            const std::size_t more = sieve_.settle(bytes, from, at_end, static_cast<std::size_t>(end - from));
-            keep(bytes, from);
-            settled += more;
-            if (more == 0 && (at_end || size > rejects_.rules_.max_record)) break;
-        }
-        kept_ = 0;
-        return settled;
+    void list(const Reject& reject) {
+        rejects_.reject(reject, [&](FunctionRef<void(std::span<const std::uint8_t>)> take) {
+            for_each_part(blob_, {reject.offset, reject.size}, rejects_.input_.cancellation(), take);
+        });
+    }
+
+    void advance(Place place) {
+        if (const Cancellation* const c = rejects_.input_.cancellation()) c->throw_if_requested();
+        Meter* const meter = rejects_.execution_.meter;
+        if (meter != nullptr) meter->scanned += place.offset - rejects_.at_.offset;
+        rejects_.judge(place, false);
+        rejects_.at_ = place;
     }
 
     Rejects& rejects_;
+    const Blob& blob_;
+    GuessedBatches& batches_;
+    OwnedBatch batch_;
+    Walker walker_;
     Sieve sieve_;
-    ValueBuffer ahead_;
-    std::vector<std::uint8_t> texts_;  // of the rejects, one after the other
-    std::size_t size_ = 0;             // of the batch
-    std::size_t kept_ = 0;             // how many rejects have theirs there
+    std::vector<Reject> found_;
+    bool is_sound_ = false;
 };
 
-void Rejects::sift_blob(const Execution& execution) {
-    const std::uint64_t begin = head_.size;
+void Rejects::sift_blob() {
     const Blob& blob = input_.blob();
-    BatchLoop loop(blob, {begin, blob.size() - begin}, head_.records, rules_.dialect, kernel_,
-                   input_.is_mapped() ? BatchAccess::kMapping : BatchAccess::kFile,
-                   {std::min(kBlockSize, execution.block_size), rules_.max_record, execution.meter, memory_});
-    loop.run_guessed(
-        execution.thread_count(), [this] { return Consumer(*this); },
-        [&](Place at, bool is_all) {
-            std::uint64_t offset = at.offset;
-            const auto read = [&](std::span<std::uint8_t> into) {
-                const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), blob.size() - offset));
-                blob.read(offset, into.first(size));
-                offset += size;
-                return size;
-            };
-            SieveInOrder sieve(rules_, kernel_, memory_, at, read, sink());
-            while (sieve.next() && (is_all || sieve.at() == at)) {
-                if (const Cancellation* const c = input_.cancellation()) c->throw_if_requested();
-            }
-            return sieve.at();
-        });
+    const BlobRange range{head_.size, blob.size() - head_.size};
+    blob.will_read(range);
+    GuessedBatches batches(blob, range, rules_.dialect, input_.is_mapped() ? BatchAccess::kMapping : BatchAccess::kFile,
+                           {batch_size(), rules_.max_record, nullptr, memory_});
+    const unsigned threads = batches.readers(execution_.thread_count());
+    const std::size_t count = threads == 1 ? 1 : threads * BatchLoop::kSlotsOfThread;
+    std::vector<Slot> slots;
+    slots.reserve(count);
+    while (slots.size() < count) slots.emplace_back(*this, batches);
+    run_in_order(std::span(slots), threads);
+    slots.front().sift_to(blob.size());
     input_.throw_if_changed();
-    judge(loop.at(), true);
+    judge(at_, true);
     if (counts_.rejected == 0) return;
     InputParts::replace_blob(input_, [this](std::unique_ptr<FileBlob> whole) {
         return std::make_unique<SiftedBlob>(std::move(whole), shifts_);
@@ -342,41 +363,45 @@ std::span<const std::uint8_t> Rejects::next() {
     }
     has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
     do {
-        while (in_order_->next()) {
-            judge(in_order_->at(), false);
-            if (in_order_->accepted().empty()) continue;
-            has_failed_ = false;
-            return in_order_->accepted();
+        while (sieve_->next()) {
+            for (const Reject& one : sieve_->rejects()) {
+                reject(one, [&](FunctionRef<void(std::span<const std::uint8_t>)> take) {
+                    if (one.kind == RejectKind::kSize) return sieve_->large().for_each_part(take);
+                    take(sieve_->text(one));
+                });
+            }
+            judge(sieve_->at(), false);
+            const auto accepted = sieve_->accepted();
+            has_failed_ = accepted.empty();
+            if (!accepted.empty()) return accepted;
         }
     } while (begins_next());
-    judge(in_order_->at(), true);
+    judge(sieve_->at(), true);
     has_failed_ = false;
     return {};
 }
 
-SieveInOrder Rejects::sieve_from(Place place) {
-    const auto read = [this](std::span<std::uint8_t> into) {
+void Rejects::begin(Place place) {
+    sieve_->begin(place, [this](std::span<std::uint8_t> into) {
         const auto bytes = read_stream(into.size());
         std::ranges::copy(bytes, into.begin());
         return bytes.size();
-    };
-    return {rules_, kernel_, memory_, place, read, sink()};
+    });
 }
 
 // Goes on with the next of several inputs.
 bool Rejects::begins_next() {
     if (joined_ == nullptr) return false;
-    const Place at = in_order_->at();
-    joined_->go_on(at.record);
+    joined_->go_on(sieve_->at().record);
     rest_ = reader_();
-    if (rest_.empty()) return false;
-    in_order_.emplace(sieve_from(at));
-    return true;
+    if (!rest_.empty()) begin(sieve_->at());
+    return !rest_.empty();
 }
 
 void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
     self->head_left_ = self->head_.size;
-    self->in_order_.emplace(self->sieve_from({self->head_.size, self->head_.records}));
+    self->sieve_.emplace(self->rules_, self->kernel_, self->memory_);
+    self->begin({self->head_.size, self->head_.records});
     self->reader_ = InputParts::stream(self->input_)->set_filter([self] { return self->next(); });
 }
 
@@ -396,7 +421,7 @@ std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, const Policy
     if (input.is_stream()) {
         Rejects::sift_stream(rejects);
     } else {
-        rejects->sift_blob(execution);
+        rejects->sift_blob();
     }
     return rejects;
 }

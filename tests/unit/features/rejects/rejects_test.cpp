@@ -200,16 +200,6 @@ Outcome expected(std::string_view text, const SieveRules& rules) {
     return outcome;
 }
 
-RejectSink collecting(Outcome& outcome) {
-    return [&outcome](const Reject& reject, std::uint64_t record, std::span<const std::uint8_t> text,
-                      const SpillBuffer* large) {
-        std::string bytes(text.begin(), text.end());
-        if (large != nullptr) large->for_each_part([&](auto part) { bytes.append(part.begin(), part.end()); });
-        EXPECT_EQ(bytes.size(), reject.size);
-        outcome.rejects.push_back({reject.offset, record, reject.kind, bytes});
-    };
-}
-
 // In order, `most` bytes at a time.
 Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most, std::uint64_t* bytes_read = nullptr,
                std::size_t capacity = 16) {
@@ -221,9 +211,18 @@ Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most,
         at += size;
         return size;
     };
-    SieveInOrder sieve(rules, default_kernel(), MemoryManager::or_default(nullptr), {}, read, collecting(outcome),
-                       capacity);
-    while (sieve.next()) outcome.accepted.append(sieve.accepted().begin(), sieve.accepted().end());
+    Sieve sieve(rules, default_kernel(), MemoryManager::or_default(nullptr), capacity);
+    sieve.begin({}, read);
+    while (sieve.next()) {
+        for (const Reject& reject : sieve.rejects()) {
+            std::string bytes(sieve.text(reject).begin(), sieve.text(reject).end());
+            sieve.large().for_each_part([&](auto part) { bytes.append(part.begin(), part.end()); });
+            EXPECT_EQ(bytes.size(), reject.size);
+            outcome.rejects.push_back({reject.offset, reject.record, reject.kind, bytes});
+        }
+        const auto accepted = sieve.accepted();
+        outcome.accepted.append(accepted.begin(), accepted.end());
+    }
     EXPECT_EQ(sieve.at().offset, text.size());
     outcome.records = sieve.at().record;
     if (bytes_read != nullptr) *bytes_read = sieve.bytes_read();
@@ -384,13 +383,15 @@ TEST(RejectsTest, TheFileShowsAnyBytes) {
     const std::string header = "\xE9,b\n";
     Input input = Input::of_memory(bytes_of(header), "memory");
     RejectFile file({.path = path}, input, {header.begin(), header.end()});
+    const auto add = [&](RejectKind kind, std::uint64_t size, RejectFile::Text text) {
+        file.add({7, size, 3, kind, "a reason"}, {7, 3}, &text);
+    };
     for (const std::string& text : texts) {
-        const auto bytes = bytes_of(text);
-        file.add({7, 3}, text.size(), "a reason", &bytes);
+        add(RejectKind::kFields, text.size(), [&](auto take) { take(bytes_of(text)); });
     }
-    SpillBuffer large;
-    for (int i = 0; i < 300'000; ++i) large.append(bytes_of("12345\xFF"));
-    file.add({8, 4}, large.size(), "a reason", nullptr, &large);
+    add(RejectKind::kSize, 1'800'000, [](auto take) {
+        for (int i = 0; i < 300'000; ++i) take(bytes_of("12345\xFF"));
+    });
     file.publish();
     file.commit();
     const std::string content = slurp(path);
@@ -412,7 +413,7 @@ TEST(RejectsTest, TheFileShowsAnyBytes) {
     }
 }
 
-// Enough of them for several pages in memory and in the file.
+// Enough of them for memory and the file.
 TEST(RejectsTest, ShiftsFindEveryByte) {
     Random random(5);
     Shifts shifts;
@@ -435,8 +436,9 @@ TEST(RejectsTest, ShiftsFindEveryByte) {
         const std::size_t from = random.below(kept.size());
         const std::size_t size = random.below(std::min<std::size_t>(kept.size() - from, 40));
         std::vector<std::uint64_t> found;
-        shifts.for_each_part(from, size, [&](std::uint64_t offset, std::size_t part) {
-            for (std::size_t k = 0; k < part; ++k) found.push_back(offset + k);
+        shifts.for_each_part(from, size, [&](Place place, std::uint64_t part) {
+            for (std::uint64_t k = 0; k < part; ++k) found.push_back(place.offset + k);
+            return true;
         });
         EXPECT_EQ(found, std::vector<std::uint64_t>(kept.begin() + static_cast<std::ptrdiff_t>(from),
                                                     kept.begin() + static_cast<std::ptrdiff_t>(from + size)));
