@@ -11,33 +11,26 @@
 namespace cleave {
 namespace {
 
-// A line is the name and its aliases; their order is that of enum Encoding. In the second text, of what is not
-// converted, the name is iconv's.
+// A line is the name and its aliases; their order is that of enum Encoding. Behind those are the lines of what is not
+// converted: a mark, and iconv's name.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): rows of a table
 #define UNICODE(name, aliases) name " " aliases "\n"
 #define CHARSET(name, aliases, ...) name " " aliases "\n"
-#define FOREIGN(name, aliases, iconv)
+#define FOREIGN(name, aliases, iconv) "! " iconv " " aliases "\n"
 constexpr std::string_view kLines =
 #include "core/reader/charsets.inc"
     ;
 #undef UNICODE
 #undef CHARSET
 #undef FOREIGN
-#define UNICODE(name, aliases)
-#define CHARSET(name, aliases, ...)
-#define FOREIGN(name, aliases, iconv) iconv " " aliases "\n"
-constexpr std::string_view kForeignLines =
-#include "core/reader/charsets.inc"
-    ;
-#undef UNICODE
-#undef CHARSET
-#undef FOREIGN
 // NOLINTEND(cppcoreguidelines-macro-usage)
+constexpr std::string_view kForeign = "!";
 
 using Words = std::vector<std::string_view>;
 
-std::vector<Words> rows_of(std::string_view lines) {
+std::vector<Words> all_rows() {
     std::vector<Words> rows;
+    std::string_view lines = kLines;
     for (bool begins = true; !lines.empty();) {
         if (begins) rows.emplace_back();
         const std::size_t end = lines.find_first_of(" \n");
@@ -63,34 +56,34 @@ std::string normal(std::string_view name) {
 
 std::vector<std::string_view> encoding_names() {
     Words names = {encoding_name(Encoding::kAuto)};
-    for (const Words& row : rows_of(kLines)) names.push_back(row.front());
+    for (const Words& row : all_rows()) {
+        if (row.front() != kForeign) names.push_back(row.front());
+    }
     return names;
 }
 
 std::string_view encoding_name(Encoding encoding) {
     if (encoding == Encoding::kAuto) return "auto";
-    return encoding == Encoding::kBytes ? "bytes" : rows_of(kLines)[static_cast<std::size_t>(encoding) - 1].front();
+    return encoding == Encoding::kBytes ? "bytes" : all_rows()[static_cast<std::size_t>(encoding) - 1].front();
 }
 
 Encoding encoding_named(std::string_view name) {
     const std::string wanted = normal(name);
-    const auto is_wanted = [&](const Words& row) { return std::ranges::find(row, wanted) != row.end(); };
     if (wanted == encoding_name(Encoding::kAuto)) return Encoding::kAuto;
-    auto rows = rows_of(kLines);
-    const auto found = std::ranges::find_if(rows, is_wanted);
-    if (found != rows.end()) return static_cast<Encoding>(found - rows.begin() + 1);
-    std::string text = "'" + std::string(name) + "' is ";
-    const auto foreign = rows_of(kForeignLines);
-    if (const auto row = std::ranges::find_if(foreign, is_wanted); row != foreign.end())
-        throw ArgumentError(text.append("not converted here; try: iconv -f ").append(row->front()) +
-                            " -t UTF-8 FILE | cleave ... -");
-    rows.insert(rows.end(), foreign.begin(), foreign.end());
+    const auto rows = all_rows();
     std::vector<std::string> known;
-    for (const Words& row : rows) known.insert(known.end(), row.begin(), row.end());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Words& row = rows[i];
+        known.insert(known.end(), row.begin(), row.end());
+        if (std::ranges::find(row, wanted) == row.end()) continue;
+        if (row.front() != kForeign) return static_cast<Encoding>(i + 1);
+        throw ArgumentError("'" + std::string(name) + "' is not converted here; try: iconv -f " + std::string(row[1]) +
+                            " -t UTF-8 FILE | cleave ... -");
+    }
     std::string help = did_you_mean(wanted, known);
     for (const std::string_view each : help.ends_with('?') ? Words() : encoding_names())
         help.append(help.empty() ? "; there are: " : ", ").append(each);
-    throw ArgumentError(text + "no encoding that is known" + help);
+    throw ArgumentError("'" + std::string(name) + "' is no encoding that is known" + help);
 }
 
 }  // namespace cleave

@@ -136,6 +136,7 @@ void join_inputs(Context& context, OpenInput& opened) {
     if (arguments.columns_by_name && is_json_lines(opened.dialect))
         throw UsageError("--columns-by-name: JSON Lines has no columns");
     heed_names(context);
+    constexpr std::size_t kMostNamed = 3;
     std::string others;  // that --encoding auto takes for something else than the first
     std::size_t other_count = 0;
     JoinOptions options;
@@ -147,7 +148,6 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.examine = [&](std::size_t number, Input& input) {
         const Location first = std::exchange(context.location, arguments.inputs[number]);
         refuse_unfit(context, input, foreign_format(input.peek(kSniffSize)));
-        constexpr std::size_t kMostNamed = 3;
         const bool is_other = input.encoding() != opened.input.encoding() && !input.peek(1).empty();
         if (is_other && other_count++ < kMostNamed)
             others += formatted("{}{} as {}", others.empty() ? "" : ", ", context.location.shown(),
@@ -165,7 +165,7 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.is_read_in_order = options.pauses || (arguments.verb == Verb::kCat && arguments.cat_piece == 0);
     options.execution = arguments.execution;
     cleave::join_inputs(opened.input, options, opened.joined);
-    if (other_count > 3) others += formatted(", and {} more", other_count - 3);
+    if (other_count > kMostNamed) others += formatted(", and {} more", other_count - kMostNamed);
     if (arguments.encoding == Encoding::kAuto && other_count > 0)
         Diagnostics(context).remark(
             formatted("not all are read as {}: {}", encoding_name(opened.input.encoding()), others));
