@@ -104,9 +104,9 @@ void place(ListedPiece& piece, std::uint64_t version, const Location& manifest, 
 
 // Replaces the names from the manifest with the given paths.
 void find_pieces(std::vector<ListedPiece>& pieces, const LocationList& paths) {
-    std::map<std::string, const Location*> by_name;
+    std::map<std::string, Location> by_name;
     for (const Location& path : paths.all()) {
-        if (!by_name.emplace(last_component(path), &path).second) {
+        if (!by_name.emplace(last_component(path), path).second) {
             throw ArgumentError("join: two pieces have the name '" + last_component(path) + "'");
         }
     }
@@ -115,11 +115,11 @@ void find_pieces(std::vector<ListedPiece>& pieces, const LocationList& paths) {
         if (found == by_name.end()) {
             throw ArgumentError("join: the piece '" + piece.location.name() + "' in the manifest is missing");
         }
-        piece.location = *found->second;
+        piece.location = found->second;
         by_name.erase(found);
     }
     if (by_name.empty()) return;
-    throw ArgumentError("join: '" + by_name.begin()->second->bare() + "' is not a piece in the manifest");
+    throw ArgumentError("join: '" + by_name.begin()->second.bare() + "' is not a piece in the manifest");
 }
 
 }  // namespace
