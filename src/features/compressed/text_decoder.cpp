@@ -87,8 +87,8 @@ private:
         return {begin, is_big_ ? convert<true>(bytes, begin) : convert<false>(bytes, begin)};
     }
     void end() override {
-        if (high_ != 0) fail("with an unpaired surrogate", 2 * units_ - 2);
         if (has_odd_) fail("that ends within a character", 2 * units_);
+        if (high_ != 0) fail("with an unpaired surrogate", 2 * units_ - 2);
     }
 
     template <bool kIsBig>
