@@ -85,7 +85,8 @@ void take_several(const Given& given, Arguments& arguments);
 // SystemError if it cannot be read.
 void list_inputs(Arguments& arguments);
 
-// If the verb reads several inputs as one, makes one of them. Throws what cleave::join_inputs() throws.
+// Makes one input of several that the verb reads as one; those before the first are gone. Throws what
+// cleave::join_inputs() throws.
 void join_inputs(Context& context, OpenInput& opened);
 
 // rejects: records that are set aside.

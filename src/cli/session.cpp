@@ -210,7 +210,8 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     context.meter.reset();
     Input input = open_input(context, location, cancellation, Access::kMapped);
     LocationList& inputs = context.arguments.inputs;
-    while (joins_inputs(context.arguments.verb) && inputs.size() > 1 && input.peek(1).empty() &&
+    const bool are_joined = joins_inputs(context.arguments.verb) && inputs.size() > 1;
+    while (are_joined && inputs.size() > 1 && input.peek(1).empty() &&
            compression_named_by(context.location.name()) == Compression::kNone) {
         inputs.remove_first();
         context.location = inputs.front();
@@ -234,7 +235,7 @@ void with_input(Context& context, const Location& location, const Cancellation* 
         heed_name(context, opened.sniffed);
         context.are_records_lines = is_json_lines(opened.dialect) && opened.dialect.preamble == 0;
         context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
-        if (joins_inputs(context.arguments.verb)) join_inputs(context, opened);
+        if (are_joined) join_inputs(context, opened);
         sift_if_wanted(context, opened);
         opened.index = find_index(context, opened);
         context.arguments.execution.index = opened.index;

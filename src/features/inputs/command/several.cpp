@@ -132,7 +132,6 @@ void list_inputs(Arguments& arguments) {
 
 void join_inputs(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
-    if (arguments.inputs.size() < 2) return;
     if (arguments.columns_by_name && is_json_lines(opened.dialect))
         throw UsageError("--columns-by-name: JSON Lines has no columns");
     heed_names(context);

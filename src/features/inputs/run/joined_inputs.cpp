@@ -21,15 +21,14 @@
 #include "base/parallel.h"
 #include "base/text_bytes.h"
 #include "base/too_long.h"
-#include "cleave/cleave_scan.h"
 #include "cleave/fields.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/fd.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/input_parts.h"
 #include "core/reader/location.h"
-#include "core/scan/boundary.h"
 #include "core/scan/check_arguments.h"
+#include "core/scan/walker.h"
 #include "engine/joined.h"
 #include "rows/values/index_columns.h"
 
@@ -72,26 +71,16 @@ std::uint64_t digest_of(const FileIdentity& file) {
     return mixed(mixed(mixed(mixed(0, file.device), file.inode), file.size), times);
 }
 
-cleave_scan_dialect scan_dialect(const Dialect& dialect) {
-    const auto byte = [](std::optional<std::uint8_t> of) { return static_cast<std::int16_t>(of ? *of : -1); };
-    return {byte(dialect.quote),
-            byte(dialect.escape),
-            dialect.delimiter,
-            static_cast<std::uint8_t>(dialect.terminator),
-            static_cast<std::uint8_t>(dialect.quoting),
-            static_cast<std::uint8_t>(dialect.escape_scope)};
-}
-
-// Where a record begins.
-cleave_scan_state state_at(std::uint64_t offset) {
-    const std::uint32_t state = offset == 0 ? CLEAVE_SCAN_START : CLEAVE_SCAN_RECORD_START;
-    return {CLEAVE_SCAN_VERSION, state, offset, CLEAVE_SCAN_NONE};
+// The bytes of a blob from `offset` on, not too many at once.
+Octets block_of(const Blob& blob, std::uint64_t offset, std::vector<std::uint8_t>& buffer) {
+    const std::uint64_t left = blob.size() - offset;
+    return blob.lend(offset, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer);
 }
 
 // An input, and what is taken of it. There may be very many.
 struct Part {
     std::uint64_t begin = 0;    // in the joined input
-    std::uint64_t records = 0;  // of the joined input before it; while a blob is checked, its own, without its head
+    std::uint64_t records = 0;  // of the joined input before it; while a blob is checked, those that are taken of it
     std::uint64_t size = 0;     // of all of it; of a stream, once it has been read
     std::uint64_t version = 0;  // a digest
     std::int64_t mtime_ns = 0;
@@ -207,7 +196,7 @@ public:
     Joined(Input& first, const JoinOptions& options)
         : options_(options),
           kernel_(checked_kernel(options.execution)),
-          scan_dialect_(scan_dialect(options.dialect)),
+          start_(options.dialect, kernel_),
           cancellation_(first.cancellation()),
           is_stream_(options.is_read_in_order),
           parts_(options.inputs->size() + 1) {}
@@ -238,13 +227,20 @@ private:
 
     std::size_t count() const { return options_.inputs->size(); }
     std::uint64_t taken(std::size_t number) const { return parts_[number].size - parts_[number].skipped; }
+    Dialect dialect_of(std::size_t number, Input& input) const {
+        return number == 0 ? options_.dialect : settle_dialect(options_.of_others, input).dialect;
+    }
+    // Where records of an input are scanned from.
     std::uint64_t scan_begin(std::size_t number) const { return number == 0 ? lead_.size : parts_[number].skipped; }
+    Walker walker_of(std::size_t number) const;
+    std::uint64_t records_taken(std::size_t number, const Walker& walker) const {
+        return walker.records() - (number == 0 ? 0 : parts_[number].head_records);
+    }
     Input open(std::size_t number) const;
     std::shared_ptr<const Input> opened(std::size_t number);
     std::size_t part_at(std::uint64_t offset) const;
 
-    std::uint64_t pass_over(const Blob& blob, cleave_scan_state& state, unsigned threads) const;
-    bool is_ended(std::size_t number, const cleave_scan_state& state, std::uint64_t records, std::uint8_t last) const;
+    bool is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const;
     void check_end(std::size_t number, unsigned threads);
     void check_ends(unsigned threads);
     Octets begin_part(std::size_t number);
@@ -272,7 +268,7 @@ private:
 
     const JoinOptions options_;
     const Kernel& kernel_;
-    const cleave_scan_dialect scan_dialect_;
+    const Walker start_;  // to copy: a new one is expensive
     const Cancellation* const cancellation_;
     bool is_stream_;
     std::vector<Part> parts_;  // one for each input, and the end of the last one
@@ -293,10 +289,9 @@ private:
     std::size_t at_ = 0;            // the current input
     std::optional<Input> current_;  // unless it is the first
     std::optional<Rearranger> rearranger_;
-    std::uint64_t offset_ = 0;   // there
-    std::uint64_t records_ = 0;  // its own so far
-    cleave_scan_state state_{};
-    std::uint8_t last_ = 0;  // byte
+    std::uint64_t offset_ = 0;      // there
+    std::optional<Walker> walker_;  // there, unless another reader finds the records
+    std::uint8_t last_ = 0;         // byte
     Octets held_;
     bool is_paused_ = false;  // before them
     std::size_t noted_ = 1;   // the first input that go_on() has not told about
@@ -330,7 +325,7 @@ private:
 void Joined::add_part(std::size_t number, Input& input) {
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     Part& part = parts_[number];
-    const Dialect dialect = number == 0 ? options_.dialect : settle_dialect(options_.of_others, input).dialect;
+    const Dialect dialect = dialect_of(number, input);
     const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
     const auto size = static_cast<std::size_t>(head.size);
     const Octets bytes = input.peek(size + 1);
@@ -399,7 +394,7 @@ void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
     }
     refuse_same_files();
     if (is_stream_) {
-        state_ = state_at(lead_.size);
+        walker_.emplace(walker_of(0));
         InputParts::join(first, identity(first), {});
         stream_ = &InputParts::become_stream(first);
         reader_ = stream_->set_filter([self] { return self->next(); });
@@ -498,40 +493,20 @@ void Joined::read(std::uint64_t offset, std::span<std::uint8_t> into) {
     }
 }
 
-// Takes the state over the rest of a blob, and returns how many records start there.
-std::uint64_t Joined::pass_over(const Blob& blob, cleave_scan_state& state, unsigned threads) const {
-    const std::uint64_t from = state.offset;
-    const auto blocks = static_cast<std::size_t>((blob.size() - from + kInputBlockSize - 1) / kInputBlockSize);
-    std::vector<cleave_scan_summary> summaries(blocks);
-    parallel_for(blocks, threads, [&, buffer = std::vector<std::uint8_t>()](std::size_t block) mutable {
-        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-        const std::uint64_t offset = from + block * kInputBlockSize;
-        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kInputBlockSize, blob.size() - offset));
-        summarise_bytes(kernel_, scan_dialect_, offset, blob.lend(offset, size, buffer), summaries[block]);
-        if (Meter* const meter = options_.execution.meter) meter->scanned += size;
-    });
-    std::uint64_t records = 0;
-    for (const cleave_scan_summary& summary : summaries) {
-        cleave_scan_range range{};
-        cleave_resolve(&summary, &state, &range);
-        records += range.records;
-    }
-    return records;
+Walker Joined::walker_of(std::size_t number) const {
+    Walker walker = start_;
+    const std::uint64_t before = number == 0 ? lead_.records() : parts_[number].head_records;
+    walker.seek(scan_begin(number), before, State::kRecordStart);
+    return walker;
 }
 
-// Whether an input, whose last byte the state has passed, ends with a line end. `records`: its own.
-bool Joined::is_ended(std::size_t number, const cleave_scan_state& state, std::uint64_t records,
-                      std::uint8_t last) const {
-    cleave_scan_counts counts{};
-    cleave_scan_end(&scan_dialect_, &state, &counts);
-    const std::uint64_t before = number == 0 ? lead_.records() : parts_[number].head_records;
-    if ((counts.ending & CLEAVE_SCAN_OPEN_QUOTE) != 0)
-        throw InputError("a quote is not closed at its end, and would go on in the next input",
-                         Place{state.open_quote, before + records - 1});
-    if ((counts.ending & CLEAVE_SCAN_OPEN_ESCAPE) != 0)
-        throw InputError("it ends with an escape, which would act in the next input");
-    if (number == 0 && state.offset == lead_.size) return !lead_.is_preamble || is_line_break(last);
-    return (counts.ending & CLEAVE_SCAN_UNTERMINATED) == 0;
+// Whether an input, whose bytes the walker has passed, ends with a line end.
+bool Joined::is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const {
+    if (const auto quote = walker.open_quote())
+        throw InputError("a quote is not closed at its end, and would go on in the next input", *quote);
+    if (is_escape(walker.state())) throw InputError("it ends with an escape, which would act in the next input");
+    if (number == 0 && walker.offset() == lead_.size) return !lead_.is_preamble || is_line_break(last);
+    return is_past_record(walker.state());
 }
 
 void Joined::check_end(std::size_t number, unsigned threads) {
@@ -539,13 +514,27 @@ void Joined::check_end(std::size_t number, unsigned threads) {
     about(number, [&] {
         const auto input = opened(number);
         const Blob& blob = input->blob();
-        Part& part = parts_[number];
-        cleave_scan_state state = state_at(scan_begin(number));
-        part.records = pass_over(blob, state, threads);
+        Walker walker = walker_of(number);
+        if (threads > 1) {  // they find its last record
+            Input again = open(number);
+            const RecordIndex index(blob, dialect_of(number, again), options_.execution, cancellation_,
+                                    LastRecord::kKept, FirstBytes::kMarked);
+            const Boundary last = Locator(index).at_or_before(blob.size() - 1);
+            if (last.offset > walker.offset()) walker.seek(last.offset, last.record, State::kRecordStart);
+        }
+        std::vector<std::uint8_t> buffer;
         std::uint8_t last = 0;
-        blob.read(blob.size() - 1, std::span(&last, 1));
+        while (walker.offset() < blob.size()) {
+            if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+            const auto bytes = block_of(blob, walker.offset(), buffer);
+            walker.pass(bytes);
+            last = bytes.back();
+            if (Meter* const meter = options_.execution.meter) meter->scanned += bytes.size();
+        }
+        Part& part = parts_[number];
+        part.records = records_taken(number, walker);
         part.ends_with_cr = last == '\r';
-        if (!is_ended(number, state, part.records, last)) part.added = part.line_end;
+        if (!is_ended(number, walker, last)) part.added = part.line_end;
     });
 }
 
@@ -572,7 +561,7 @@ void Joined::check_ends(unsigned threads) {
         if (taken(number) > 0) begin_part(number);
         size_ += taken(number);
         end_part(number, is_ended);
-        records += own + (number == 0 ? lead_.records() : 0);
+        records += own;
     }
     parts_.back().records = records;
     known_ = count();
@@ -612,9 +601,7 @@ Octets Joined::read_current() {
         current_->set_threads(options_.execution.thread_count());
     }
     if (current_->is_stream()) return current_->read();
-    const Blob& blob = current_->blob();
-    const std::uint64_t left = blob.size() - offset_;
-    return blob.lend(offset_, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer_);
+    return block_of(current_->blob(), offset_, buffer_);
 }
 
 // The next bytes that are taken of it; none at its end. Bytes before records are not scanned.
@@ -625,11 +612,7 @@ Octets Joined::next_taken() {
         const std::uint64_t before = begin - std::min(begin, offset_);
         offset_ += bytes.size();
         const Octets records = bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), before)));
-        if (!options_.pauses) {
-            cleave_scan_counts counts{};
-            scan_bytes(kernel_, scan_dialect_, state_, records, counts);
-            records_ += counts.records;
-        }
+        if (!options_.pauses) walker_->pass(records);
         if (at_ > 0) bytes = records;
         if (part.order > 0) {
             if (!rearranger_)
@@ -645,22 +628,16 @@ Octets Joined::next_taken() {
 void Joined::end_current() {
     Part& part = parts_[at_];
     if (at_ > 0) current_->throw_if_changed();
-    bool has_line_end = is_line_break(last_);
-    if (!options_.pauses) {
-        cleave_scan_counts counts{};
-        cleave_scan_end(&scan_dialect_, &state_, &counts);
-        records_ += counts.records;
-        has_line_end = is_ended(at_, state_, records_, last_);
-    }
+    const bool has_line_end = options_.pauses ? is_line_break(last_) : is_ended(at_, *walker_, last_);
     part.size = offset_;
     part.ends_with_cr = last_ == '\r';
     end_part(at_, has_line_end);
-    parts_[at_ + 1].records = part.records + std::exchange(records_, 0) + (at_ == 0 ? lead_.records() : 0);
+    parts_[at_ + 1].records = part.records + records_taken(at_, *walker_);
     if (at_ > 0) stream_->count_other(current_->is_stream() ? current_->consumed() : offset_);
     current_.reset();
     rearranger_.reset();
     offset_ = 0;
-    state_ = state_at(parts_[++at_].skipped);
+    walker_.emplace(walker_of(++at_));
 }
 
 // The next bytes of the joined input.
