@@ -43,7 +43,7 @@ private:
 
 bool must_measure(const JobContext& context) {
     const OutputOptions& output = context.job.output;
-    const PieceNamer namer(output.names, context.input.path_with_suffix(), output.first_index, std::nullopt);
+    const PieceNamer namer(output.names, context.input.path_with_suffix(), output.first_index, context.policy.pieces);
     return context.policy.max_bytes || context.policy.together || namer.needs_place() ||
            context.destination().needs_place || (output.resume && !output.manifest.empty());
 }
