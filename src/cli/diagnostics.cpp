@@ -71,10 +71,19 @@ void Diagnostics::take(const RejectCounts& counts) const {
     warn(formatted("{} of {} records were rejected{}", counts.rejected, counts.accepted + counts.rejected, place));
 }
 
-std::string Diagnostics::describe_open_quote(const Place& place) const {
-    std::string rest = describe(place);  // "(byte 5, line 2, record 1)"
-    rest.erase(0, rest.find(',') + 2);
-    return formatted("quote opened at byte {} ({} is never closed", place.offset, rest);
+// For an error: it is about the one of several inputs that has the place.
+std::string Diagnostics::describe_in_one(const Place& place) const {
+    const JoinedInputs* const joined = context_.opened == nullptr ? nullptr : context_.opened->joined.get();
+    if (joined == nullptr) return describe(place);
+    const InputPlace at = joined->find(place);
+    context_.location = context_.arguments.inputs[at.input];
+    return describe_place(at.place, at.header_records, std::nullopt);
+}
+
+// `place` is described: "(byte 5, line 2, record 1)".
+std::string Diagnostics::open_quote_text(const std::string& place) {
+    const std::size_t comma = place.find(',');
+    return formatted("quote opened at {} ({} is never closed", place.substr(1, comma - 1), place.substr(comma + 2));
 }
 
 // Never shows a value.
@@ -117,17 +126,17 @@ void Diagnostics::take(const Findings& findings) const {
     const Arguments& arguments = context_.arguments;
     if (findings.divergence && arguments.requires_one_reading)
         throw InputError(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
-                                   describe(*findings.divergence)));
+                                   describe_in_one(*findings.divergence)));
     if (findings.open_quote && !arguments.allows_open_quote) {
         const bool can_accept = arguments.verb != Verb::kIndex;
-        throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it" +
+        throw InputError(open_quote_text(describe_in_one(*findings.open_quote)) + "; cleave check shows it" +
                          (can_accept ? ", --allow-open-quote accepts it" : ""));
     }
     if (arguments.quiet) return;  // the warning would need a line number, so the input would be read again
     if (findings.divergence)
         warn(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
                        describe(*findings.divergence)));
-    if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
+    if (findings.open_quote) warn(open_quote_text(describe(*findings.open_quote)));
 }
 
 void Diagnostics::take_oversize(const Piece& piece) {

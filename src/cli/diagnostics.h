@@ -50,7 +50,8 @@ public:
 private:
     void take_oversize(const Piece& piece);
     std::string describe(const Place& place) const;
-    std::string describe_open_quote(const Place& place) const;
+    std::string describe_in_one(const Place& place) const;
+    static std::string open_quote_text(const std::string& place);
     std::string describe_oversize(const Piece& piece) const;
 
     Context& context_;

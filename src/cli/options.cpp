@@ -384,6 +384,11 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_rejects(given, arguments);
     take_sample(given, arguments);
     take_tolerance(given, arguments);
+    const bool prints_all =
+        verb == Verb::kCat && !arguments.range && arguments.cat_piece == 0 && arguments.plan.empty();
+    if (prints_all && arguments.requires_one_reading && arguments.stage.options.is_empty()) {
+        arguments.range.emplace();  // all records, which are then read in both ways
+    }
     arguments.strict_size = given.has("strict-size");
     const Policy& policy = arguments.policy;
     if (arguments.strict_size && !policy.max_bytes && !(policy.together && policy.records)) {

@@ -201,6 +201,12 @@ void refuse_unfit(Context& context, Input& input, const std::optional<ForeignFor
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
 }
 
+// Whether the input has no bytes but a mark.
+bool is_without_bytes(Input& input) {
+    const auto bytes = input.peek(4);
+    return bytes.size() == bom_size(bytes);
+}
+
 void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work) {
     const auto began = std::chrono::steady_clock::now();
@@ -211,8 +217,9 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     Input input = open_input(context, location, cancellation, Access::kMapped);
     LocationList& inputs = context.arguments.inputs;
     const bool are_joined = joins_inputs(context.arguments.verb) && inputs.size() > 1;
-    while (are_joined && inputs.size() > 1 && input.peek(1).empty() &&
-           compression_named_by(context.location.name()) == Compression::kNone) {
+    while (are_joined && inputs.size() > 1 && is_without_bytes(input) &&
+           (input.compression() != Compression::kNone ||
+            compression_named_by(context.location.name()) == Compression::kNone)) {
         inputs.remove_first();
         context.location = inputs.front();
         input = open_input(context, context.location, cancellation, Access::kMapped);

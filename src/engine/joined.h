@@ -71,8 +71,10 @@ struct JoinOptions {
     const LocationList* inputs = nullptr;  // in order
     // Opens one of them, by its number, each time in the same way. Any thread may call it.
     std::function<Input(std::size_t input)> open;
-    // Called once for each but the first. May throw if it cannot be read as CSV.
+    // Called once for each but the first, before and after its dialect is settled. May throw if it cannot be read as
+    // CSV.
     std::function<void(std::size_t number, Input& input)> examine;
+    std::function<void(std::size_t number, const SniffedDialect& sniffed)> examined;
     Dialect dialect;           // of the first
     DialectOptions of_others;  // the same, with nothing to sniff but the preamble
     HeaderMode header = HeaderMode::kRepeat;
@@ -81,6 +83,7 @@ struct JoinOptions {
     // Columns that it lacks are left out with drops_unknown, and refused without. If columns differ, a stream results.
     bool by_name = false;
     bool drops_unknown = false;
+    bool shows_names = true;  // of columns, in messages
     // For a reader that finds records and faults by itself: the stream returns no bytes behind each input until
     // go_on() is called, and does not check how inputs end. Only with is_read_in_order.
     bool pauses = false;

@@ -73,7 +73,9 @@ struct Input::Impl {
     std::string inner_suffix;                      // likewise
     unsigned threads = 1;
     std::vector<std::uint8_t> peeked;  // from a blob
-    std::function<void()> check;       // of other files: see InputParts::join()
+    // Of several files: see InputParts::join().
+    std::function<bool(const FileIdentity&)> is_one;
+    std::function<void()> check;
     std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
@@ -326,9 +328,16 @@ void InputParts::replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob
     impl.peeked.clear();
 }
 
-void InputParts::join(Input& input, const FileIdentity& identity, std::function<void()> check) {
+void InputParts::join(Input& input, const FileIdentity& identity, std::function<bool(const FileIdentity&)> is_one,
+                      std::function<void()> check) {
     input.opened().identity = identity;
+    input.opened().is_one = std::move(is_one);
     input.opened().check = std::move(check);
+}
+
+bool InputParts::is_of_file(const Input& input, const FileIdentity& file) {
+    const Input::Impl& impl = input.opened();
+    return impl.is_one ? impl.is_one(file) : impl.identity.is_same_file(file);
 }
 
 FileStream& InputParts::become_stream(Input& input) {

@@ -40,9 +40,12 @@ struct InputParts {
     static void restart(Input& input, const char* call, std::shared_ptr<DecodeObserver> observer);
     static void become_blob(Input& input, const char* call, std::unique_ptr<FileBlob> blob);
 
-    // The input stands for several files from now on: `identity` is that of all of them, and `check`, unless empty,
-    // throws if one has changed.
-    static void join(Input& input, const FileIdentity& identity, std::function<void()> check);
+    // The input stands for several files from now on: `identity` is that of all of them, `is_one` says whether a file
+    // is one of them, and `check`, unless empty, throws if one has changed.
+    static void join(Input& input, const FileIdentity& identity, std::function<bool(const FileIdentity&)> is_one,
+                     std::function<void()> check);
+    // Whether the file is what the input reads.
+    static bool is_of_file(const Input& input, const FileIdentity& file);
     // Makes a stream of a blob that is the file. Does nothing to a stream.
     static FileStream& become_stream(Input& input);
 

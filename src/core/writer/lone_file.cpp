@@ -9,6 +9,7 @@
 #include "base/text_bytes.h"
 #include "cleave/error.h"
 #include "cleave/output.h"
+#include "core/reader/input_parts.h"
 #include "core/writer/stream_path.h"
 
 namespace cleave {
@@ -23,7 +24,7 @@ std::optional<struct stat> find_replaceable(const Directory& directory, const st
     // The name may be the input's, directly or through a link.
     struct stat target;
     const bool has_target = ::fstatat(directory.descriptor(), name.c_str(), &target, 0) == 0;
-    if (has_target && identity_of(target).is_same_file(input.identity())) {
+    if (has_target && InputParts::is_of_file(input, identity_of(target))) {
         throw OutputError(path, "would overwrite the input");
     }
     // A link itself is replaced, not its target. Links to devices and open descriptors, such as /dev/stdout, belong to

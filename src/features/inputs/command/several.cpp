@@ -80,17 +80,12 @@ void heed_names(Context& context) {
     const NamesOfRun names(context);
     bool is_beside = false;
     for (const Location& input : arguments.inputs.all()) {
-        if (!input.is_url() && names.heed(input.name())) is_beside = true;
+        if (!input.is_url() && !input.is_stream() && names.heed(input.name())) is_beside = true;
     }
     if (!is_beside) return;
     Diagnostics(context).warn(
         formatted("the pieces are beside the inputs; a pattern such as *{} finds both the next time",
                   suffix_of(arguments.output.names)));
-}
-
-void refuse_streams(const LocationList& inputs) {
-    if (std::ranges::any_of(inputs.all(), &Location::is_stream))
-        throw UsageError("-: standard input cannot be one of several inputs");
 }
 
 }  // namespace
@@ -105,14 +100,15 @@ void take_several(const Given& given, Arguments& arguments) {
     if (!joins_inputs(arguments.verb)) return;
     const bool has_names = arguments.verb != Verb::kSplit || given.has("output") || given.has("filter");
     const std::string hint = inputs.empty() ? "" : second_input_hint(arguments.verb, inputs, has_names);
-    const auto is_there = [](const Location& input) { return input.is_url() || identity_at(input.name()); };
+    const auto is_there = [](const Location& input) {
+        return input.is_url() || input.is_stream() || identity_at(input.name());
+    };
     if (!hint.empty() && !std::ranges::all_of(inputs.all(), is_there))
         throw UsageError(formatted("'{}' is taken for a second input{}", inputs[1].bare(), hint));
     if (!has_names) throw UsageError("several inputs need -o for the names of the pieces");
     for (const char* option : {"snapshot", "plan", "sign", "reflink"}) {
         if (given.has(option)) throw UsageError(formatted("--{} takes one input", option));
     }
-    refuse_streams(inputs);
     arguments.columns_by_name = given.has("columns-by-name");
     arguments.drops_unknown = given.has("drop-unknown");
     if (arguments.drops_unknown && !arguments.columns_by_name)
@@ -127,7 +123,6 @@ void list_inputs(Arguments& arguments) {
     const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
     arguments.inputs = LocationList(std::move(text), end);
     if (arguments.inputs.empty()) throw UsageError(formatted("--inputs-from: {} lists no input", list.shown()));
-    refuse_streams(arguments.inputs);
 }
 
 void join_inputs(Context& context, OpenInput& opened) {
@@ -138,6 +133,7 @@ void join_inputs(Context& context, OpenInput& opened) {
     constexpr std::size_t kMostNamed = 3;
     std::string others;  // that --encoding auto takes for something else than the first
     std::size_t other_count = 0;
+    std::size_t doubtful_count = 0;
     JoinOptions options;
     options.inputs = &arguments.inputs;
     const Cancellation* const cancellation = opened.input.cancellation();
@@ -153,6 +149,15 @@ void join_inputs(Context& context, OpenInput& opened) {
                                 encoding_name(input.encoding()));
         context.location = first;
     };
+    options.examined = [&](std::size_t number, const SniffedDialect& sniffed) {
+        if (sniffed.doubt == DialectDoubt::kNone || doubtful_count++ >= kMostNamed) return;
+        const Location first = std::exchange(context.location, arguments.inputs[number]);
+        const auto joined = std::exchange(opened.joined, nullptr);  // so that the message is about this one
+        Diagnostics(context).take(sniffed);
+        opened.joined = joined;
+        context.location = first;
+    };
+    options.shows_names = arguments.stage.options.is_empty();
     options.dialect = opened.dialect;
     options.of_others = settled_options(opened.dialect);
     options.of_others.dialect.preamble = arguments.dialect.dialect.preamble;
@@ -165,6 +170,9 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.execution = arguments.execution;
     cleave::join_inputs(opened.input, options, opened.joined);
     if (other_count > kMostNamed) others += formatted(", and {} more", other_count - kMostNamed);
+    if (doubtful_count > kMostNamed)
+        Diagnostics(context).warn(
+            formatted("{} more inputs seem to have another dialect", doubtful_count - kMostNamed));
     if (arguments.encoding == Encoding::kAuto && other_count > 0)
         Diagnostics(context).remark(
             formatted("not all are read as {}: {}", encoding_name(opened.input.encoding()), others));

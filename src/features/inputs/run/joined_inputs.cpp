@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -136,11 +137,18 @@ private:
             const Octets bytes = block.bytes.subspan(from, to - from);
             out_.insert(out_.end(), bytes.begin(), bytes.end());
         };
+        const std::size_t before = out_.size();
         for (std::size_t i = 0; content > begin && i < order_.fields.size(); ++i) {
             const std::size_t field = order_.fields[i];
             if (i > 0) out_.push_back(dialect_.delimiter);
             if (field == Order::kMissing) continue;
             append(field == 0 ? begin : ends[field - 1] + 1, field + 1 == ends.size() ? content : ends[field]);
+        }
+        if (content > begin && out_.size() == before) {  // without quotes, the record would be empty
+            if (!dialect_.quote)
+                throw InputError("the only column of a record is empty, which cannot be written without quotes",
+                                 Place{place_.offset + begin, place_.record + r});
+            out_.insert(out_.end(), 2, *dialect_.quote);
         }
         append(content, block.rows[r + 1].begin);
     }
@@ -155,16 +163,17 @@ private:
 };
 
 // For each column of the first input, its number in another one. Throws InputError.
-Order order_by_name(const std::vector<std::string>& wanted, const InputColumns& there, bool drops_unknown) {
-    const auto shown = [](const std::string& name, std::size_t number) {
-        return is_for_messages(name) ? "column '" + name + "'" : "column " + std::to_string(number + 1);
+Order order_by_name(const std::vector<std::string>& wanted, const InputColumns& there, const JoinOptions& options) {
+    const auto shown = [&](const std::string& name, std::size_t number) {
+        return options.shows_names && is_for_messages(name) ? "column '" + name + "'"
+                                                            : "column " + std::to_string(number + 1);
     };
     Order order{there.count, std::vector<std::size_t>(wanted.size(), Order::kMissing)};
     for (std::size_t i = 0; i < there.names.size(); ++i) {
         const std::string& name = there.names[i];
         const auto found = std::ranges::find(wanted, name);
         if (found == wanted.end()) {
-            if (drops_unknown) continue;
+            if (options.drops_unknown) continue;
             throw InputError(shown(name, i) + " is not in the first input; --drop-unknown leaves it out");
         }
         std::size_t& number = order.fields[static_cast<std::size_t>(found - wanted.begin())];
@@ -172,12 +181,18 @@ Order order_by_name(const std::vector<std::string>& wanted, const InputColumns& 
             throw InputError(shown(name, i) + " is there twice, so its name does not say which is meant");
         number = i;
     }
+    if (std::ranges::count(order.fields, Order::kMissing) == std::ssize(order.fields))
+        throw InputError("none of its columns is in the first input; do its delimiter and line ends differ?");
     return order;
 }
 
-// Throws InputError if they differ.
-void compare_columns(const InputColumns& wanted, const InputColumns& there) {
-    const char* const hint = there.names.empty() ? "" : "; --columns-by-name puts columns in its order";
+// Throws InputError if they differ. Names may be values, of a file without a header.
+void compare_columns(const InputColumns& wanted, const InputColumns& there, bool shows_names) {
+    const auto is_common = [&](const std::string& name) {
+        return std::ranges::find(wanted.names, name) != wanted.names.end();
+    };
+    const bool has_common = std::ranges::any_of(there.names, is_common);
+    const char* const hint = has_common ? "; --columns-by-name puts columns in its order" : "";
     if (there.count != wanted.count) {
         throw InputError("its " + std::string(there.names.empty() ? "first record" : "header") + " has " +
                          std::to_string(there.count) + (there.count == 1 ? " field" : " fields") + ", not " +
@@ -185,9 +200,9 @@ void compare_columns(const InputColumns& wanted, const InputColumns& there) {
     }
     const auto [name, expected] = std::ranges::mismatch(there.names, wanted.names);
     if (name == there.names.end()) return;
-    const bool are_shown = is_for_messages(*name) && is_for_messages(*expected);
+    const bool are_shown = shows_names && is_for_messages(*name) && is_for_messages(*expected);
     throw InputError("column " + std::to_string(name - there.names.begin() + 1) +
-                     (are_shown ? " is '" + *name + "', not '" + *expected + "' as" : " has not the name that it has") +
+                     (are_shown ? " is '" + *name + "', not '" + *expected + "' as" : " has another name than") +
                      " in the first input" + hint);
 }
 
@@ -224,6 +239,9 @@ private:
     void add_part(std::size_t number, Input& input);
     void refuse_same_files() const;
     FileIdentity identity(const Input& first) const;
+    bool has(const FileIdentity& file) const {
+        return std::ranges::find(parts_, digest_of(file), &Part::version) != parts_.end();
+    }
 
     std::size_t count() const { return options_.inputs->size(); }
     std::uint64_t taken(std::size_t number) const { return parts_[number].size - parts_[number].skipped; }
@@ -278,6 +296,8 @@ private:
     std::atomic<std::size_t> known_ = 0;          // of how many it is known where they begin: up to the last that did
     std::atomic<std::size_t> faulty_ = SIZE_MAX;  // an input
     std::uint64_t size_ = 0;                      // of the joined input so far
+    std::uint32_t permissions_ = 0777;            // what all inputs allow
+    std::map<std::size_t, Input> pipes_;          // those that are read only once, by their numbers
     LineEnd lacking_;                             // behind the last input with bytes that are taken
 
     Mutex mutex_;
@@ -325,7 +345,12 @@ private:
 void Joined::add_part(std::size_t number, Input& input) {
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     Part& part = parts_[number];
-    const Dialect dialect = dialect_of(number, input);
+    Dialect dialect = options_.dialect;
+    if (number > 0) {
+        const SniffedDialect sniffed = settle_dialect(options_.of_others, input);
+        options_.examined(number, sniffed);
+        dialect = sniffed.dialect;
+    }
     const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
     const auto size = static_cast<std::size_t>(head.size);
     const Octets bytes = input.peek(size + 1);
@@ -343,6 +368,7 @@ void Joined::add_part(std::size_t number, Input& input) {
         part.skipped = static_cast<std::uint32_t>(head.size);
     }
     const FileIdentity file = input.identity();
+    permissions_ &= file.permissions;
     part.version = digest_of(file);
     part.mtime_ns = file.mtime_ns;
     is_stream_ = is_stream_ || input.is_stream();
@@ -352,8 +378,10 @@ void Joined::add_part(std::size_t number, Input& input) {
     const InputColumns columns = columns_of_record(head.sample, dialect, head.has_header);
     if (number == 0) columns_ = columns;
     if (is_json_lines(options_.dialect)) return;
-    if (!options_.by_name || columns.names == columns_.names) return compare_columns(columns_, columns);
-    Order order = order_by_name(columns_.names, columns, options_.drops_unknown);
+    if (!options_.by_name || columns.names == columns_.names) {
+        return compare_columns(columns_, columns, options_.shows_names);
+    }
+    Order order = order_by_name(columns_.names, columns, options_);
     const auto same = std::ranges::find(orders_, order);
     part.order = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
     if (same == orders_.end()) orders_.push_back(std::move(order));
@@ -375,6 +403,7 @@ void Joined::refuse_same_files() const {
 // Of all inputs together.
 FileIdentity Joined::identity(const Input& first) const {
     FileIdentity file = first.identity();
+    file.permissions = permissions_;
     file.inode = 0;
     for (const Part& part : parts_) {
         file.inode = mixed(file.inode, part.version);
@@ -390,17 +419,19 @@ void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
             Input input = options_.open(number);
             options_.examine(number, input);
             add_part(number, input);
+            if (!InputParts::source(input).is_file()) pipes_.emplace(number, std::move(input));
         });
     }
     refuse_same_files();
+    const auto is_one = [self](const FileIdentity& file) { return self->has(file); };
     if (is_stream_) {
         walker_.emplace(walker_of(0));
-        InputParts::join(first, identity(first), {});
+        InputParts::join(first, identity(first), is_one, {});
         stream_ = &InputParts::become_stream(first);
         reader_ = stream_->set_filter([self] { return self->next(); });
     } else {
         check_ends(options_.execution.thread_count());
-        InputParts::join(first, identity(first), [self] { self->throw_if_changed(); });
+        InputParts::join(first, identity(first), is_one, [self] { self->throw_if_changed(); });
         InputParts::replace_blob(first, [&](const std::unique_ptr<FileBlob>& blob) {
             return std::make_unique<JoinedBlob>(blob->source(), self);
         });
@@ -502,6 +533,7 @@ Walker Joined::walker_of(std::size_t number) const {
 
 // Whether an input, whose bytes the walker has passed, ends with a line end.
 bool Joined::is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const {
+    if (number + 1 == count()) return is_past_record(walker.state());
     if (const auto quote = walker.open_quote())
         throw InputError("a quote is not closed at its end, and would go on in the next input", *quote);
     if (is_escape(walker.state())) throw InputError("it ends with an escape, which would act in the next input");
@@ -597,7 +629,8 @@ void Joined::end_part(std::size_t number, bool is_ended) {
 Octets Joined::read_current() {
     if (at_ == 0) return reader_();
     if (!current_) {
-        current_.emplace(open(at_));
+        const auto pipe = pipes_.find(at_);
+        current_.emplace(pipe != pipes_.end() ? std::move(pipe->second) : open(at_));
         current_->set_threads(options_.execution.thread_count());
     }
     if (current_->is_stream()) return current_->read();
