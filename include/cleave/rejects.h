@@ -49,6 +49,7 @@ struct RejectOptions {
     // By default, the input's encoding counts if it is converted: see Input::open().
     bool takes_encoding() const { return !kinds || (*kinds & static_cast<std::uint8_t>(RejectKind::kEncoding)) != 0; }
     bool has_texts = true;  // false: the file does not show the records, and bad quotes are an InputError
+    bool waits = false;     // until a stage, which must read all of a blob in order, meets a bad record
 };
 
 // What was set aside. Sizes are in bytes.

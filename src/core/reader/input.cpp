@@ -76,6 +76,7 @@ struct Input::Impl {
     // Of several files: see InputParts::join().
     std::function<bool(const FileIdentity&)> is_one;
     std::function<void()> check;
+    std::function<void(const Place& begin)> mender;
     std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
@@ -326,6 +327,16 @@ void InputParts::replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob
     Input::Impl& impl = input.opened();
     impl.blob = replace(std::move(impl.blob));
     impl.peeked.clear();
+}
+
+void InputParts::set_mender(Input& input, std::function<void(const Place& begin)> mender) {
+    input.opened().mender = std::move(mender);
+}
+
+bool InputParts::mend(Input& input, const Place& begin) {
+    const auto mender = std::exchange(input.opened().mender, {});
+    if (mender) mender(begin);
+    return mender != nullptr;
 }
 
 void InputParts::join(Input& input, const FileIdentity& identity, std::function<bool(const FileIdentity&)> is_one,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cleave/cancel.h"
+#include "cleave/error.h"
 #include "cleave/function_ref.h"
 #include "cleave/input.h"
 #include "core/reader/file_blob.h"
@@ -51,6 +52,11 @@ struct InputParts {
 
     // Puts what `replace` makes of the blob in its place.
     static void replace_blob(Input& input, FunctionRef<std::unique_ptr<FileBlob>(std::unique_ptr<FileBlob>)> replace);
+
+    // mend() calls `mender`, once, with where the record begins in which a reader has met a fault; nothing before it
+    // changes. Returns false if there is none.
+    static void set_mender(Input& input, std::function<void(const Place& begin)> mender);
+    static bool mend(Input& input, const Place& begin);
 };
 
 // While this object exists, `cancellation`, unless null, ends waits for the input. The destructor restores the previous

@@ -27,14 +27,15 @@ constexpr std::size_t kMostMapped = std::size_t{64} << 20;
 }  // namespace
 
 bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> bytes, bool is_mapped) const {
-    if (is_mapped) {
-        return std::memcmp(input_.bytes().subspan(offset, bytes.size()).data(), bytes.data(), bytes.size()) == 0;
-    }
+    const auto mapped = is_mapped ? input_.blob().mapped(offset, bytes.size()) : std::span<const std::uint8_t>();
+    if (!mapped.empty()) return std::memcmp(mapped.data(), bytes.data(), bytes.size()) == 0;
     std::array<std::uint8_t, kReadPart> read;
     while (!bytes.empty()) {
         const auto part = std::span(read).first(std::min(read.size(), bytes.size()));
-        input_.blob().read(offset, part);
-        if (std::memcmp(part.data(), bytes.data(), part.size()) != 0) return false;
+        const auto here = is_mapped ? input_.blob().mapped(offset, part.size()) : std::span<const std::uint8_t>();
+        if (here.empty()) input_.blob().read(offset, part);
+        const std::uint8_t* const wanted = here.empty() ? part.data() : here.data();
+        if (std::memcmp(wanted, bytes.data(), part.size()) != 0) return false;
         offset += part.size();
         bytes = bytes.subspan(part.size());
     }
@@ -43,7 +44,7 @@ bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> byt
 
 void BatchCheck::compare(std::uint64_t offset, std::span<const std::uint8_t> bytes, unsigned threads) const {
     if (!is_needed_ || bytes.empty()) return;
-    const bool is_mapped = is_mapped_ && bytes.size() <= kMostMapped;
+    const bool is_mapped = may_map_ && bytes.size() <= kMostMapped;
     parallel_for((bytes.size() + kPart - 1) / kPart, threads, [&](std::size_t i) {
         const auto part = bytes.subspan(i * kPart, std::min(kPart, bytes.size() - i * kPart));
         if (!is_same(offset + i * kPart, part, is_mapped)) throw InputChangedError();

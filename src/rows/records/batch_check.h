@@ -37,7 +37,7 @@ public:
 
     // `input` must outlive it.
     BatchCheck(const Input& input, Reads reads)
-        : input_(input), is_needed_(!input.is_stream()), is_mapped_(reads == Reads::kMapping && input.is_mapped()) {}
+        : input_(input), is_needed_(!input.is_stream()), may_map_(reads == Reads::kMapping) {}
 
     // Throws InputChangedError unless the file has these bytes at `offset`. Uses `threads` threads.
     void compare(std::uint64_t offset, std::span<const std::uint8_t> bytes, unsigned threads = 1) const;
@@ -50,7 +50,7 @@ private:
 
     const Input& input_;
     const bool is_needed_;
-    const bool is_mapped_;
+    const bool may_map_;
     Mutex mutex_;
     // For each offset where two ranges meet: a hash of what the first of the two has seen.
     std::unordered_map<std::uint64_t, std::uint64_t> met_ CLEAVE_GUARDED_BY(mutex_);

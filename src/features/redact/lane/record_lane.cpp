@@ -14,6 +14,7 @@
 
 #include "base/too_long.h"
 #include "core/offsets/measuring_cutter.h"
+#include "core/reader/input_parts.h"
 #include "core/scan/check_arguments.h"
 #include "features/redact/stage/record_blocks.h"
 #include "rows/records/batch_loop.h"
@@ -238,7 +239,7 @@ void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
         loop.advance(written.input.size(), written.starts.size());
         count(written.counts);
     };
-    if (!loop.may_guess()) {
+    if (!loop.may_guess() || !input_.is_mapped()) {
         if (device_->run(loop.exact(), emit)) loop.end();
         return;
     }
@@ -312,8 +313,16 @@ void RecordLane::write_all(const Take& take) { write_all(passing_on(take)); }
 void RecordLane::write_all(const MakeFollower& make, const Stage* keyed) {
     if (!input_.is_stream()) {
         if (execution_.meter != nullptr) execution_.meter->scanned += body().offset;
-        BatchLoop loop = loop_over(body(), head_.records, execution_.meter);
-        return rewrite(loop, execution_.thread_count(), make, keyed);
+        for (Place begin{body().offset, head_.records};;) {
+            BatchLoop loop =
+                loop_over({begin.offset, input_.blob().size() - begin.offset}, begin.record, execution_.meter);
+            try {
+                return rewrite(loop, execution_.thread_count(), make, keyed);
+            } catch (const InputError&) {
+                begin = loop.at();
+                if (!InputParts::mend(input_, begin)) throw;
+            }
+        }
     }
     BatchLoop loop(input_, Place{head_.size, head_.records}, stage_.dialect(), kernel_,
                    batch_options(execution_.meter));

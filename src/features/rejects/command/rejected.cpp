@@ -125,6 +125,7 @@ void take_rejects(const Given& given, Arguments& arguments) {
     options.makes_folder = arguments.output.make_directories;
     options.replaces = arguments.output.replace;
     options.has_texts = arguments.stage.options.is_empty();
+    options.waits = arguments.verb == Verb::kCat && !options.has_texts && arguments.cat_piece == 0 && !arguments.range;
     options.fields = given.count("fields", 1).value_or(0);
     if (options.fields > 0 && arguments.header != HeaderMode::kNone)
         throw UsageError("--fields is for input without a header; see --no-header");

@@ -123,8 +123,16 @@ public:
         take_keys(policy);
     }
 
-    void sift_blob();
+    void sift_blob(const Place& begin);
     static void sift_stream(const std::shared_ptr<Rejects>& self);
+    // Where the first record is that may be rejected.
+    Place body() const { return {head_.size, head_.records}; }
+    // Whether the reader of a blob will find each fault by itself. It finds no record that is too large in a batch.
+    bool may_wait() const {
+        constexpr std::uint8_t kFound = bits_of(RejectKind::kFields, RejectKind::kSize);
+        return options_.waits && (rules_.kinds | kFound) == kFound && rules_.keys.empty() && options_.fields == 0 &&
+               options_.max_record > 4 * kBlockSize;
+    }
 
     RejectCounts publish() override {
         file_.publish();
@@ -164,8 +172,8 @@ private:
     std::vector<std::string> first_;  // rejects, for a message
     const std::shared_ptr<Shifts> shifts_ = std::make_shared<Shifts>();
     // Of a blob:
-    Place at_{head_.size, head_.records};  // what is settled ends here
-    std::atomic<unsigned> doubts_ = 0;     // batches that were guessed wrong
+    Place at_;                          // what is settled ends here
+    std::atomic<unsigned> doubts_ = 0;  // batches that were guessed wrong
     // Of a stream:
     std::uint64_t head_left_ = 0;  // bytes that precede the first record that may be rejected
     FileStream::Reader reader_;
@@ -245,6 +253,7 @@ public:
         : rejects_(rejects),
           blob_(rejects.input_.blob()),
           batches_(batches),
+          begin_(rejects.at_.offset),
           batch_(rejects.memory_),
           walker_(rejects.rules_.dialect, rejects.kernel_),
           sieve_(rejects.rules_, rejects.kernel_, rejects.memory_) {}
@@ -268,7 +277,7 @@ public:
     void emit() {
         const Place at = rejects_.at_;
         if (!is_sound_ || batch_.place.offset != at.offset) {
-            const std::uint64_t end = rejects_.head_.size + (batch_.number + 1) * rejects_.batch_size();
+            const std::uint64_t end = begin_ + (batch_.number + 1) * rejects_.batch_size();
             if (at.offset < end) ++rejects_.doubts_;
             return sift_to(end);
         }
@@ -318,6 +327,7 @@ private:
     Rejects& rejects_;
     const Blob& blob_;
     GuessedBatches& batches_;
+    const std::uint64_t begin_;  // of the batches
     OwnedBatch batch_;
     Walker walker_;
     Sieve sieve_;
@@ -325,9 +335,10 @@ private:
     bool is_sound_ = false;
 };
 
-void Rejects::sift_blob() {
+void Rejects::sift_blob(const Place& begin) {
+    at_ = begin;
     const Blob& blob = input_.blob();
-    const BlobRange range{head_.size, blob.size() - head_.size};
+    const BlobRange range{at_.offset, blob.size() - at_.offset};
     blob.will_read(range);
     GuessedBatches batches(blob, range, rules_.dialect, input_.is_mapped() ? BatchAccess::kMapping : BatchAccess::kFile,
                            {batch_size(), rules_.max_record, nullptr, memory_});
@@ -401,7 +412,7 @@ bool Rejects::begins_next() {
 void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
     self->head_left_ = self->head_.size;
     self->sieve_.emplace(self->rules_, self->kernel_, self->memory_);
-    self->begin({self->head_.size, self->head_.records});
+    self->begin(self->body());
     self->reader_ = InputParts::stream(self->input_)->set_filter([self] { return self->next(); });
 }
 
@@ -420,8 +431,10 @@ std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, const Policy
     const auto rejects = std::make_shared<Rejects>(input, dialect, policy, options, execution, joined);
     if (input.is_stream()) {
         Rejects::sift_stream(rejects);
+    } else if (rejects->may_wait()) {
+        InputParts::set_mender(input, [rejects](const Place& begin) { rejects->sift_blob(begin); });
     } else {
-        rejects->sift_blob();
+        rejects->sift_blob(rejects->body());
     }
     return rejects;
 }
