@@ -49,10 +49,11 @@ AT_ONCE = 2
 STEPS = {
     "build-release": Step("", "compiler", 40, "./dev build-tests release"),
     "release": Step("build-release", "", 60, "./dev test release"),
-    # Its objects are the same as in the release build, except for the stand-ins and what the command lists.
+    # Its objects are the same as in the release build, which runs all cases, except for the stand-ins and what the
+    # command lists.
     "core": Step("build-release", "compiler", 40, """
         ./dev build core
-        python3 -B tests/cases/run.py --cleave build/core/cleave --features=
+        python3 -B tests/cases/run.py --cleave build/core/cleave --features= --every 3
         python3 -B tests/system/left_out_test.py --cleave build/core/cleave --features="""),
     "build-asan": Step("", "compiler", 40, "./dev build-tests asan"),
     "build-tsan": Step("", "compiler", 40, "./dev build-tests tsan"),
@@ -60,8 +61,10 @@ STEPS = {
     "interop": Step("build-release", "environment", 40, "./dev interop"),
     "counts": Step("build-release", "compiler", 40, "./dev counts --against {base}"),
     "lint": Step("build-release", "compiler", 60, "./dev lint --changed {base}"),
-    # No test runs the device code here, and optimising it takes most of the time. ./dev prove builds it optimised.
-    "gpu": Step("", "compiler", 40, "env CLEAVE_CUDA_ARCHITECTURES=90 CLEAVE_CUDA_FLAGS=-G ./dev gpu"),
+    # No test runs the device code here, and optimising it takes most of the time. ./dev prove builds it optimised, and
+    # the benchmarks.
+    "gpu": Step("", "compiler", 40, "env CLEAVE_CUDA_ARCHITECTURES=90 CLEAVE_CUDA_FLAGS=-G "
+                                    "./dev gpu -D CLEAVE_CUDA_BENCHMARKS=OFF"),
     # External checks, if they exist: the contract, and faults that were found.
     "acceptance": Step("build-release build-asan", "", 40, """
         python3 ../shared/acceptance/accept.py --cleave build/release/cleave --seed 1

@@ -309,7 +309,7 @@ TEST_F(ModuleTest, TheNthCallFails) {
         hooks_->fail_call(-1, 0, false);
         ASSERT_TRUE(run("0", stage, records, 20'000).staged);
         const int calls = hooks_->calls();
-        const int step = static_cast<int>(test::stride(3, 3));
+        const int step = static_cast<int>(test::stride(3, 7));
         for (int n = 0; n < calls; n += step) {
             SCOPED_TRACE(n);
             hooks_->fail_call(n, stays ? kIllegalAddress : kInvalidValue, stays);

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/json.h"
+#include "inputs.h"
 
 namespace cleave::json_test {
 
@@ -29,7 +30,7 @@ TEST(Json, WritesAnyBytesAsNlohmannDoes) {
         "\xC2\xE0\xE1\xED\xEF\xF0\xF1\xF4\xF5\x80\x90\x9F\xA0\xBF\xC0\xFF\"\\\n\t\x01\x7F"
         "a\0",
         24);
-    for (int round = 0; round < 200'000; ++round) {
+    for (unsigned round = test::rounds(1'000'000); round > 0; --round) {
         std::string text(random() % 7, '\0');
         for (char& byte : text) byte = kBytes[random() % kBytes.size()];
         ASSERT_EQ(Json(text).text(), expected_text(text)) << "round " << round;
@@ -51,7 +52,7 @@ TEST(Json, WritesNumbersListsAndMembersInTheirOrder) {
 // The digits are the shortest ones, which nlohmann's nearly always are.
 TEST(Json, WritesDoublesSoThatTheyAreReadAgain) {
     std::mt19937_64 random(6);  // NOLINT(bugprone-random-generator-seed): the same numbers each time
-    for (int round = 0; round < 100'000; ++round) {
+    for (unsigned round = test::rounds(1'000'000); round > 0; --round) {
         auto number = std::bit_cast<double>(random());
         if (round % 2 == 0) number = static_cast<double>(random() >> (random() % 64)) / 1000;
         if (!std::isfinite(number)) continue;

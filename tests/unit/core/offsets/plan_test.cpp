@@ -361,7 +361,7 @@ TEST(Plans, OnePieceOfVeryMany) {
 
 // Files large enough for several threads, and more pieces than are found at once.
 TEST(Plans, AreTheSameByAnyNumberOfThreads) {
-    const std::size_t size = std::size_t{kSanitized ? 1 : 5} << 20;
+    const std::size_t size = std::size_t{kSanitized ? 1 : 8} << 19;
     for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {
         Random random(seed);
         const std::vector<Dialect> dialects = every_dialect_and_rule();

@@ -220,7 +220,7 @@ TEST(Examine, CutSequencesBeforeAscii) {
 TEST(Examine, ListsTheFirstRaggedRecords) {
     for (std::uint64_t seed = 0; seed < rounds(6); ++seed) {
         Random random(seed);
-        for (const Dialect& dialect : every_dialect_and_rule()) {
+        for (const Dialect& dialect : some_dialects()) {
             SCOPED_TRACE(testing::Message() << "seed " << seed);
             const std::string text = random_text(random, dialect, 1000) + random_text(random, dialect, 1000);
             for (const std::uint64_t max_listed : {std::uint64_t{0}, std::uint64_t{1}, kListedRagged, UINT64_MAX}) {

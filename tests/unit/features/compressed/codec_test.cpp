@@ -139,6 +139,7 @@ TEST(GzipEncoder, AMemberOfOneBlockIsThatOfZlib) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, kBlockOfMember}) {
         const std::string text = some_text(size);
         for (const int level : {1, 6, 9}) {
+            if (level == 9 && size == kBlockOfMember && !test::is_thorough()) continue;
             EXPECT_EQ(encode(text, {Compression::kGzip, level}, 10'000), deflated_at_once(text, level)) << size;
         }
     }
@@ -146,6 +147,7 @@ TEST(GzipEncoder, AMemberOfOneBlockIsThatOfZlib) {
 
 TEST(GzipEncoder, TheMemberDoesNotDependOnThePartsNorOnTheHelpers) {
     for (const std::size_t size : {kBlockOfMember + 1, 3 * kBlockOfMember, 3 * kBlockOfMember + 40'000}) {
+        if (test::kSanitized && !test::is_thorough() && size % kBlockOfMember == 0) continue;
         const std::string text = some_text(size);
         const std::string wanted = encode(text, {Compression::kGzip, 1}, size);
         const auto decoded = decoded_in_order(wanted, Compression::kGzip, 1 << 16, 1 << 16);
@@ -153,6 +155,7 @@ TEST(GzipEncoder, TheMemberDoesNotDependOnThePartsNorOnTheHelpers) {
         EXPECT_TRUE(decoded.text == text) << size;
         EXPECT_LT(wanted.size() * 100, deflated_at_once(text, 1).size() * 101);
         for (const unsigned threads : {1U, 2U, 3U, 16U}) {
+            if (threads == 2 && !test::is_thorough()) continue;
             for (const std::size_t part : {std::size_t{10'007}, 2 * kBlockOfMember}) {
                 Helpers helpers(threads);
                 EXPECT_TRUE(encode(text, {Compression::kGzip, 1}, part, &helpers) == wanted) << threads << ' ' << part;

@@ -18,6 +18,7 @@
 #include "cleave/plan.h"
 #include "core/scan/block_summariser.h"
 #include "index_check.h"
+#include "inputs.h"
 #include "kernels_under_test.h"
 #include "temporary_directory.h"
 
@@ -204,7 +205,7 @@ TEST_F(IndexFileTest, EveryDamagedByteIsNoticed) {
     std::vector<std::uint8_t> bytes = encode_index(contents_of(text, Dialect{}, read_by_rules(text, Dialect{}), 10));
     ASSERT_EQ(view_fault(bytes), "");
     for (std::uint8_t& byte : bytes) {
-        for (unsigned change = 1; change < 256; ++change) {
+        for (unsigned change = 1; change < 256; change += kSanitized && !is_thorough() ? change : 1) {
             byte = static_cast<std::uint8_t>(byte ^ change);
             ASSERT_NE(view_fault(bytes), "") << "byte " << &byte - bytes.data() << " xor " << change;
             byte = static_cast<std::uint8_t>(byte ^ change);

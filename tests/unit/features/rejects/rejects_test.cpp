@@ -232,7 +232,7 @@ Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most,
 constexpr std::uint8_t kAllKinds = bits_of(RejectKind::kFields, RejectKind::kQuotes, RejectKind::kSize);
 
 TEST(RejectsTest, EveryShortTextIsReadStrictly) {
-    const std::size_t longest = is_thorough() ? 8 : kSanitized ? 3 : 5;
+    const std::size_t longest = is_thorough() ? 8 : kSanitized ? 3 : 4;
     for (const Dialect& dialect : every_dialect()) {
         std::string alphabet{static_cast<char>(dialect.delimiter), '\n', '\r', 'a'};
         if (dialect.quote) alphabet += static_cast<char>(*dialect.quote);
@@ -308,7 +308,7 @@ TEST(RejectsTest, ThreadsBatchesAndPipesMakeNoDifference) {
     const std::vector<Dialect> dialects = every_dialect();
     Policy policy;
     policy.header = HeaderMode::kNone;
-    for (unsigned round = 0; round < rounds(8000); ++round) {
+    for (unsigned round = 0; round < rounds(4000); ++round) {
         const Dialect& dialect = dialects[random.below(dialects.size())];
         const std::string text =
             damaged(random_csv(random, dialect, random.below(3000), random.chance(50) ? 0 : 2), dialect, random);
@@ -363,7 +363,8 @@ TEST(RejectsTest, NoByteIsReadMoreThanThreeTimes) {
         {&plain, repeated("\"one quote\n" + repeated("a,b\n", kLimit + 100), kSize)},
         {&plain, repeated(std::string(kLimit, 'x') + "xx,\n", kSize)},
     };
-    for (const auto& [rules, text] : texts) {
+    for (std::size_t i = 0; i < std::size(texts); i += stride(1, 4)) {
+        const auto& [rules, text] = texts[i];
         for (const std::size_t most : {text.size(), std::size_t{1} << 16}) {
             std::uint64_t bytes_read = 0;
             sifted(text, *rules, most, &bytes_read, kBlockSize / 4);

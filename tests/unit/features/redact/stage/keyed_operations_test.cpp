@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -206,7 +207,7 @@ TEST_F(KeyedOperations, NoiseHasItsDeviation) {
     double sum = 0;
     double squares = 0;
     for (std::size_t at = 0; at < made.size(); at = made.find('\n', at) + 1) {
-        const double noise = std::stod(made.substr(at)) - 1000;
+        const double noise = std::strtod(made.c_str() + at, nullptr) - 1000;
         sum += noise;
         squares += noise * noise;
     }
