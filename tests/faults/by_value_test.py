@@ -584,8 +584,8 @@ def memory_rows():
 
 
 CHECKS = [
-    by_value(disk_full), by_redacted_value(disk_full, 4), by_value_and_size(disk_full), by_bucket(disk_full),
-    by_part(disk_full), by_part(signals_test.killed_and_resumed, 2),
+    by_value(disk_full), by_redacted_value(disk_full, 4), by_value_and_size(disk_full), long(by_bucket(disk_full)),
+    long(by_part(disk_full)), by_part(signals_test.killed_and_resumed, 2),
     by_value(few_descriptors), long(by_value_and_size(few_descriptors)), by_value(few_values),
     by_value(too_many_values),
     by_value(names_taken), input_changes, killed_among_many, killed_between_names,
@@ -607,7 +607,7 @@ CHECKS = [
     long(without_column(nth_call_test.by_threads)), into_folders(disk_full, 2), into_folders(nth_call_test.from_file),
     long(into_folders(signals_test.ended)), long(into_folders(signals_test.killed)),
     long(into_folders(signals_test.killed_and_resumed)),
-    by_path(disk_full), by_path(nth_call_test.from_file), long(by_path(signals_test.ended)),
+    long(by_path(disk_full)), by_path(nth_call_test.from_file), long(by_path(signals_test.ended)),
     long(by_path(signals_test.killed)),
     *memory_rows()]
 

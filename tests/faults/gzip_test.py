@@ -189,7 +189,7 @@ def disk_full(bench):
 def failing_index(bench):
     """The n-th call of cleave index fails, for a gzip file"""
     each_call(bench, lambda site: site.indexing, lambda site: None, judge_writer(Site.expect_good, {"in.csv.gz.cleave"}),
-              Site)
+              Site, usual_step=3)
 
 
 def failing_use(bench):
@@ -199,7 +199,7 @@ def failing_use(bench):
         need(snapshot(site.folder) == before, "the folder is not as it was")
         need(LAST.startswith(run.stdout), "it prints other bytes")
         need(run.code == 0 and run.stdout == LAST or run.code in (1, 4), str(run))
-    each_call(bench, lambda site: site.using, Site.make, judge, Site)
+    each_call(bench, lambda site: site.using, Site.make, judge, Site, usual_step=3)
 
 
 def damaged_index(bench):

@@ -144,10 +144,10 @@ def every_byte(bench):
     site.remove()
 
 
-def each_call(bench, make_command, prepare, judge, kind=Site):
-    """Makes each call of the command fail, for every n, in a new site of that kind. `judge(site, before, run, call)`
-    raises Failure."""
-    strace = bench.need_tool("strace")
+def each_call(bench, make_command, prepare, judge, kind=Site, usual_step=1):
+    """Makes each call of the command fail, for every n, in a new site of that kind; with --rounds 1 for every
+    `usual_step`-th n. `judge(site, before, run, call)` raises Failure."""
+    strace, step = bench.need_tool("strace"), usual_step if bench.scale == 1 else 1
 
     def traced(site, *words):
         trace = os.path.join(bench.root, "trace." + os.path.basename(site.folder))
@@ -167,7 +167,7 @@ def each_call(bench, make_command, prepare, judge, kind=Site):
     def fail_each(call, error):
         failed, tries, site = 0, 0, None
         while True:
-            nth = failed + 1
+            nth = failed * step + 1
             if site is None or snapshot(site.folder) != before:
                 if site is not None:
                     site.remove()
@@ -230,7 +230,7 @@ def failing_replacement(bench):
     def prepare(site):
         site.make()
         os.utime(site.input)
-    each_call(bench, lambda site: site.indexing, prepare, judge_writer(Site.expect_good, {"in.csv.cleave"}))
+    each_call(bench, lambda site: site.indexing, prepare, judge_writer(Site.expect_good, {"in.csv.cleave"}), usual_step=3)
 
 
 def failing_join(bench):

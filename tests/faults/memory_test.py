@@ -4,7 +4,7 @@
   memory_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
 Each check takes one command line, counts its requests, and runs it repeatedly while one of them fails ("once"), or
-while one and all later ones fail ("on"). With --rounds N each check picks 20 N requests at random for each mode;
+while one and all later ones fail ("on"). With --rounds N each check picks 12 N requests at random for each mode;
 --rounds 1000 takes every request. The last lines say how many runs were hit by a failing request, and how these runs
 ended.
 """
@@ -30,7 +30,7 @@ import zipfile
 from harness import (RULE_WORDS, TIMEOUT_S, Failure, Job, Place, Redacted, expect_clean, expect_exit, expect_only_whole,
                      expect_whole, finish, is_hidden, is_marker, main, need, snapshot, write)
 
-PICKED = 20   # requests per check and mode, with --rounds 1
+PICKED = 12   # requests per check and mode, with --rounds 1
 MOST_REPORTED = 5
 NO_MEMORY = ("out of memory", "Cannot allocate memory", "Resource temporarily unavailable")
 

@@ -4,10 +4,11 @@
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
 Each failure has the next of a call's errors. With --rounds N there are N times as many pieces, and so more calls, and
-each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only;
-with --rounds 1 only the first and then every fifth call fails. If a call is made but never fails, the check fails. The
-table at the end says how often each call failed, and how the runs ended: whole, clean, in the loader (clean, and before
-main), or with remnants where removing them failed ("rest").
+each call fails with each of its errors. A sanitized binary writes fewer pieces, and each call fails in one way only.
+With --rounds 1 only the first and then every fifth call of a sanitized binary fails, and every third one of a split by
+value, under rules or with rejects. If a call is made but never fails, the check fails. The table at the end says how
+often each call failed, and how the runs ended: whole, clean, in the loader (clean, and before main), or with remnants
+where removing them failed ("rest").
 """
 import collections
 import concurrent.futures
@@ -18,7 +19,7 @@ import re
 import subprocess
 import sys
 
-from harness import (RULE_WORDS, Failure, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, finish,
+from harness import (RULE_WORDS, Failure, Job, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, finish,
                      is_hidden, is_marker, long, main, need, snapshot, under_rules, wait_until, with_rejects, write)
 
 # The errors of each call, the most telling first. EINTR is listed only where the manual pages allow it.
@@ -220,7 +221,7 @@ def fail_each(bench, subject, call, errors, outcomes, failures):
     """Makes the call fail for every n, with these errors in turn. Returns how many times it failed."""
     place, failed, tries, nth = subject.new_place(), 0, 0, 1
     traced = ["fcntl", *WAITING_CALLS] if call in WAITING_CALLS else ["fcntl", call]
-    step = 5 if bench.sanitized and bench.scale == 1 else 1
+    step = 1 if bench.scale > 1 else 5 if bench.sanitized else 1 if bench.kind is Job else 3
     while True:
         inject = "inject=%s:error=%s:when=%d" % (call, errors[failed % len(errors)], nth)
         before = subject.prepare(place)

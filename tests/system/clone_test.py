@@ -92,6 +92,7 @@ class Tests:
     def __init__(self, cleave, plain_directory):
         self.cleave = cleave
         self.data = make_input()
+        self.is_silence_tested = False
         self.plain = write(os.path.join(plain_directory, "in.csv"), self.data)   # in the temporary directory
 
     def run(self, *args, want=0, stdin=None):
@@ -202,9 +203,11 @@ class Tests:
         need(os.path.getsize(out + "/1") == size, "what is shared in parts has another size")
         split.append("--resume")
         need(self.run(*split, "-C", "2G")[1] == said, "there is no remark on -C")
-        for silent in (["-l", "9"], ["-n", "1", "--quiet"], ["-n", "1", "--reflink", "never"],
+        # What silences it does not depend on the file system, and each run compares 1 GiB.
+        for silent in [] if self.is_silence_tested else (["-l", "9"], ["-n", "1", "--quiet"], ["-n", "1", "--reflink", "never"],
                        ["-n", "1", "--dry-run"]):
             need(self.run(*split, *silent)[1] == "", "there is a remark with %s" % silent)
+        self.is_silence_tested = True
         need(os.listdir(out) == ["1"], "more is left than the piece: %s" % os.listdir(out))
         os.truncate(path, 1 << 30)
         os.truncate(out + "/1", 1 << 30)

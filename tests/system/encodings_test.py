@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """--encoding against Python's own codecs: names and aliases, every byte of every set, random texts, and files of `auto`.
 
-  encodings_test.py --cleave PATH   test the command
-  encodings_test.py --write         write src/core/reader/charsets.inc from the codecs of this Python
+  encodings_test.py --cleave PATH [--rounds N]   test the command, with N times as many random texts [1]
+  encodings_test.py --write                      write src/core/reader/charsets.inc from the codecs of this Python
 """
 
 import argparse
@@ -173,9 +173,8 @@ OTHER_SETS = [   # set and language
 
 
 class Runner:
-    def __init__(self, command, folder):
-        self.command = command
-        self.folder = folder
+    def __init__(self, command, folder, rounds=1):
+        self.command, self.folder, self.rounds = command, folder, rounds
 
     def write(self, name, data):
         path = os.path.join(self.folder, name)
@@ -288,7 +287,7 @@ def compare(runner, name, data, rng, text=None):
 
 def test_random_sets(runner):
     names = list(tables()["CHARSET"])
-    for rng, high, size in texts(2, 120):
+    for rng, high, size in texts(2, 40 * runner.rounds):
         name = rng.choice(names)
         defined = [i + 0x80 for i, point in enumerate(points_of(name)) if not ESCAPED <= point < ESCAPED + 0x100] or [65]
         data = bytearray(b"head\n")
@@ -301,7 +300,7 @@ def test_random_sets(runner):
 
 
 def test_random_utf8(runner):
-    for rng, high, size in texts(3, 80):
+    for rng, high, size in texts(3, 30 * runner.rounds):
         characters = "\u00e9\u0416\u20ac\u4e2d\U0001F600\ud7ff\ue000\uffff\U0010FFFF"
         text = "head\n"
         while len(text) < size:
@@ -474,12 +473,13 @@ def main():
         return 0
     parser = argparse.ArgumentParser()
     parser.add_argument("--cleave", required=True)
+    parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     tally = Tally()
     tests = [test_tables, test_names, test_bytes, test_marks, test_random_sets, test_random_utf8, test_verbs, test_rejects,
              test_auto_western, test_auto_others, test_auto_corpora, test_auto_sample]
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(os.path.abspath(options.cleave), folder)
+        runner = Runner(os.path.abspath(options.cleave), folder, options.rounds)
         for test in tests:
             tally.run(test.__name__[len("test_"):], lambda test=test: test(runner))
     return tally.close()

@@ -214,8 +214,8 @@ def check_command(root):
     return offsets
 
 
-# In C++, in C, and with the library for devices.
-EXAMPLES = ["example_ranges", "example_plan", "example_offload_haversine"]
+# In C++ and in C.
+EXAMPLES = ["example_ranges", "example_plan"]
 
 
 def build_by_cmake(root, folder, cxx, targets):
@@ -231,13 +231,18 @@ def build_by_cmake(root, folder, cxx, targets):
 
 
 def build_with_shared(root, folder, cxx):
-    """Builds with CMake and the shared library."""
+    """Builds with CMake: a program with the shared library, and one with the library for devices."""
     project = os.path.join(folder, "with_shared")
     os.mkdir(project)
     with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
         file.write("cmake_minimum_required(VERSION 3.25)\nproject(with_shared LANGUAGES CXX)\n"
                    "find_package(cleave REQUIRED)\nadd_executable(ranges %s/examples/ranges.cpp)\n"
-                   "target_link_libraries(ranges PRIVATE cleave::shared)\n" % SOURCE)
+                   "target_link_libraries(ranges PRIVATE cleave::shared)\n"
+                   "add_executable(offload offload.cpp)\n"
+                   "target_link_libraries(offload PRIVATE cleave::offload)\n" % SOURCE)
+    with open(os.path.join(project, "offload.cpp"), "w") as file:
+        file.write('#include "cleave/experimental/offload.h"\n'
+                   'const auto volatile linked = &cleave::offload::host_value;\nint main() { return linked ? 0 : 1; }\n')
     run("cmake", "-S", project, "-B", project + "/build", "-G", "Ninja",
         "-D", "CMAKE_PREFIX_PATH=" + os.path.join(root, "usr"), "-D", "CMAKE_CXX_COMPILER=" + cxx)
     run("cmake", "--build", project + "/build")

@@ -214,7 +214,7 @@ def interrupted(bench):
             process = subprocess.Popen([site.cleave, "split", "--header", "repeat", *words, "in.csv",
                                         "--forbid=x=re2:a[ac]{0,1000}b"], cwd=site.work, stderr=subprocess.DEVNULL)
             try:
-                while process.poll() is None and processor_seconds(process.pid) < 2:   # all else takes a tenth of it
+                while process.poll() is None and processor_seconds(process.pid) < 1:   # all else takes a fifth of it
                     time.sleep(0.02)
                 process.send_signal(signal.SIGINT)
                 check(process.wait(timeout=30) == -signal.SIGINT, "it ends by the signal")

@@ -51,7 +51,8 @@ PARTS = {
         env CLEAVE_TEST_ROUNDS=100 ./dev test asan -R ^cuda_
         ./dev test tsan -L rare
         env CLEAVE_TEST_ROUNDS=20 ./dev test tsan -R ^unit|_test$
-        tests/cases/run.py --cleave {asan}"""),
+        tests/cases/run.py --cleave {asan}
+        tests/system/encodings_test.py --cleave {release} --rounds 10"""),
     "faults": Part("all or nothing, whatever fails; scripts that the gate leaves out of asan", "release asan", """
         tests/faults/input_test.py --cleave {release} --rounds 40 --seed {seed}
         tests/faults/filter_test.py --cleave {release} --rounds 20 --seed {seed}
