@@ -146,7 +146,7 @@ def names_of_columns(bench):
 
 
 def far_behind(bench):
-    """With RE2: the last of 9 MB, behind many blocks, is found, and its place is said"""
+    """With RE2: the last of 9 MB, behind many blocks, or of a long value is found, and its place is said"""
     need_module(bench)
     with bench.site(bench.module) as site:
         record = b'7,"' + b'see P123456,\n""x"" \xff' * 40 + b'"\n'
@@ -159,6 +159,8 @@ def far_behind(bench):
         code, _, errors = site.run("split", "-q", "-n", "3", "--header", "first", "-o", "{i}.csv", PATTERN, "in.csv")
         joined = b"".join(open(os.path.join(site.work, "%d.csv" % i), "rb").read() for i in (1, 2, 3))
         check(code == 0 and joined == data, "the pieces are the file: %s" % errors)
+        site.write("in.csv", b"id,note\n8," + b"x " * 20000 + SECRET.encode() + b"\n")   # searched by a thread
+        site.expect(3, "column note, which stays (byte 10, ", "split", "-n", "1", "--header", "repeat", PATTERN, "in.csv")
 
 
 def signed_report(bench):

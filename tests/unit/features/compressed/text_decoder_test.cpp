@@ -163,6 +163,8 @@ TEST(TextDecoder, PartsChangeNothing) {
             EXPECT_EQ(convert(bytes + "\x81", cp1252, part, true).text, text + "\xED\xB2\x81");
 
             EXPECT_EQ(convert(text, Encoding::kUtf8, part).text, text);
+            EXPECT_EQ(convert(text + "\xF0\x9F\x98\x80" + text, Encoding::kUtf8, part).text,
+                      text + "\xF0\x9F\x98\x80" + text);
             const std::string size = std::to_string(text.size());
             for (const std::string invalid : {"\xC3x", "\x81", "\xE2\x82x", "\xF0\x9F\x98\n", "\xED\xA0\x80", "\xFF"}) {
                 const Converted wrong = convert(text + invalid + text, Encoding::kUtf8, part);
