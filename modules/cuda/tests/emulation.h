@@ -14,7 +14,7 @@ constexpr bool kIsEmulated = true;
 // Whether all is tried, as in a thorough run of tests/unit/support/inputs.h.
 inline bool is_thorough() {
     const char* const rounds = std::getenv("CLEAVE_TEST_ROUNDS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-    return rounds != nullptr && std::atoi(rounds) >= 100;          // NOLINT(cert-err34-c): 0 is no number of rounds
+    return rounds != nullptr && std::strtol(rounds, nullptr, 10) >= 100;
 }
 inline const std::uint64_t kSeeds = is_thorough() ? 6 : 1;  // the number of orders in which to run fibers
 inline void set_seed(std::uint64_t seed) { emulator::set_seed(seed); }
