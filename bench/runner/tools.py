@@ -11,7 +11,7 @@ from .measure import OUT, Contestant
 NOTHING = "/dev/null"
 MASKED = f"{OUT}/masked.csv"
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "peers"
+PEERS = Path(__file__).resolve().parents[1] / "peers.py"
 
 Command = Callable[[str, str], list[str]]  # takes the program and the input file
 SplitCommand = Callable[[str, str, int], list[str]]  # also takes the records per piece
@@ -22,7 +22,7 @@ SelectCommand = Callable[[str, str, str], list[str]]  # also takes comma-separat
 class Tool:
     name: str
     programs: tuple[str, ...] = ()  # the first one installed is used
-    module: str = ""  # a Python module in place of a program: peers/MODULE_count.py counts
+    module: str = ""  # a Python module in place of a program: peers.py count MODULE counts
     version: tuple[str, ...] = ("--version",)
     counts: tuple[tuple[str, Command], ...] = ()  # suffix of the name in the row, and the command
     split: SplitCommand | None = None
@@ -70,8 +70,8 @@ MILLER_SUBSTR = (
     f'begin {{@stars = "{STARS}"}} $phone = substr(@stars, 0, strlen($phone) - 1); '
     'if ($status == "public") {$mail = substr(@stars, 0, strlen($mail) - 1)}'
 )
-MODULE_PARTITIONS = ("duckdb",)  # peers/MODULE_partition.py FILE OUT COLUMN creates folders named COLUMN=VALUE
-MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT masks according to stage_rows.MASK
+MODULE_PARTITIONS = ("duckdb",)  # peers.py partition MODULE FILE OUT COLUMN creates folders COLUMN=VALUE
+MODULE_MASKS = ("duckdb",)  # peers.py mask MODULE FILE OUT masks according to stage_rows.MASK
 
 TOOLS = (
     Tool(
@@ -156,7 +156,7 @@ def counters(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant
     found = []
     for tool, program in present(bench, is_slow):
         if tool.module:
-            argv = [program, str(SCRIPTS / f"{tool.module}_count.py"), str(path)]
+            argv = [program, str(PEERS), "count", tool.module, str(path)]
             found.append(Contestant(tool.name, argv, times_itself=True, is_peer=True))
         for suffix, command in tool.counts:
             found.append(Contestant(tool.name + suffix, command(program, str(path)), is_peer=True))
@@ -192,7 +192,7 @@ def maskers(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]
     found = []
     for tool, program in present(bench, is_slow, lambda tool: bool(tool.masks) or tool.module in MODULE_MASKS):
         if tool.module in MODULE_MASKS:
-            argv = [program, str(SCRIPTS / f"{tool.module}_mask.py"), str(path), MASKED]
+            argv = [program, str(PEERS), "mask", tool.module, str(path), MASKED]
             found.append(Contestant(f"{tool.name} mask", argv, times_itself=True, is_peer=True))
         for suffix, command in tool.masks:
             argv = command(program, str(path))
@@ -206,7 +206,7 @@ def partitioners(bench: Bench, path: Path, column: str) -> list[Contestant]:
     for is_slow in (False, True):
         for tool, program in present(bench, is_slow, lambda tool: bool(tool.partition) or tool.module in MODULE_PARTITIONS):
             if tool.partition is None:
-                argv = [program, str(SCRIPTS / f"{tool.module}_partition.py"), str(path), OUT, column]
+                argv = [program, str(PEERS), "partition", tool.module, str(path), OUT, column]
             else:
                 argv = tool.partition(program, str(path), column)
             found.append(
