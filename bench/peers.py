@@ -39,7 +39,7 @@ def polars(module, path):
 
 
 def pyarrow(_, path):
-    """One column is converted, because at least one must be. Of block sizes from 1 to 64 MiB, 16 MiB was the fastest."""
+    """Converts one column, because at least one must be. Of block sizes from 1 to 64 MiB, 16 MiB was the fastest."""
     csv = import_module("pyarrow.csv")
     reading = csv.ReadOptions(block_size=16 << 20)
     with open(path, encoding="utf-8") as file:

@@ -17,6 +17,7 @@
 #include "cli/messages.h"
 #include "cli/named.h"
 #include "cli/option_table.h"
+#include "core/dialect/fit.h"
 #include "core/offsets/input_head.h"
 #include "core/reader/file_stream.h"
 #include "core/reader/input_parts.h"

@@ -44,8 +44,4 @@ Input open_input(const Context& context, const Location& location, const Cancell
 // compressed data that is cut short, and warns if its suffix promises compressed data.
 void refuse_unfit(Context& context, Input& input, const std::optional<ForeignFormat>& foreign);
 
-// Whether the first record of an input that begins with `head` looks like the records after it in several columns:
-// numbers, dates or addresses. Years, and numbers that count, may well be names of columns.
-bool seems_headerless(std::span<const std::uint8_t> head, const Dialect& dialect);
-
 }  // namespace cleave::cli

@@ -103,8 +103,10 @@ DialectOptions settled_options(const Dialect& dialect) {
 }
 
 std::optional<DialectOptions> dialect_preset(std::string_view name) {
-    const auto* row = std::ranges::find(presets(), name, &Preset::name);
-    return row == presets().end() ? std::nullopt : std::optional(row->wanted);
+    for (const Preset& preset : presets()) {
+        if (preset.name == name) return preset.wanted;
+    }
+    return std::nullopt;
 }
 
 std::vector<std::string_view> dialect_presets() {

@@ -48,9 +48,10 @@ DialectDoubt doubt_of_terminator(const Dialect& dialect, const Head& head) {
         {std::uint8_t{0x00}, DialectDoubt::kNulTerminator},
         {std::uint8_t{0x1F}, DialectDoubt::kUnitSeparator},
     }};
-    const auto* end =
-        std::ranges::find_if(kEnds, [&](const auto& each) { return seems_terminator(dialect, each.first, head); });
-    return end == kEnds.end() ? DialectDoubt::kNone : end->second;
+    for (const auto& [byte, doubt] : kEnds) {
+        if (seems_terminator(dialect, byte, head)) return doubt;
+    }
+    return DialectDoubt::kNone;
 }
 
 struct IgnoredJson {

@@ -56,4 +56,8 @@ std::size_t unexplained_quotes(const DelimiterFit& fit);
 // already be settled.
 DialectDoubt doubt_of(const SniffedDialect& sniffed, const Head& head);
 
+// Whether the first record of an input that begins with `head` looks like the records after it in several columns:
+// numbers, dates or addresses. Years, and numbers that count, may well be names of columns.
+bool seems_headerless(std::span<const std::uint8_t> head, const Dialect& dialect);
+
 }  // namespace cleave

@@ -1,16 +1,13 @@
-#include "cli/session.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/bits.h"
-#include "cleave/kernel.h"
-#include "core/scan/walker.h"
+#include "core/dialect/fit.h"
+#include "core/dialect/state_machine.h"
 
-namespace cleave::cli {
+namespace cleave {
 namespace {
 
 constexpr std::size_t kLook = 4096;       // bytes that are looked at
@@ -52,7 +49,8 @@ bool may_be_data(std::span<const std::uint8_t> bytes, const Dialect& dialect) {
 std::vector<std::vector<std::string>> first_records(std::span<const std::uint8_t> bytes, const Dialect& dialect,
                                                     const Lead& lead) {
     std::vector<std::vector<std::string>> records;
-    Walker walker(dialect, kernel_by_name("scalar"), lead);
+    const StateMachine machine(dialect);
+    State state = State::kFieldStart;
     std::size_t begin = lead.size;
     const auto end_at = [&](std::size_t end) {
         if (end <= begin || records.size() == kMostRecords) return;
@@ -60,10 +58,10 @@ std::vector<std::vector<std::string>> first_records(std::span<const std::uint8_t
         if (!is_line_end(record.front())) records.push_back(field_values(record, dialect));
         begin = end;
     };
-    std::size_t offset = 0;
-    for (std::uint64_t word : walker.walk(bytes)) {
-        for (; word != 0; word &= word - 1) end_at(offset + first_bit(word));
-        offset += kWordBits;
+    for (std::size_t i = lead.size; i < bytes.size() && records.size() < kMostRecords; ++i) {
+        const Transition& transition = machine.step(state, bytes[i]);
+        if (transition.starts_record) end_at(i);
+        state = transition.next;
     }
     if (bytes.size() < kLook) end_at(bytes.size());
     return records;
@@ -96,4 +94,4 @@ bool seems_headerless(std::span<const std::uint8_t> head, const Dialect& dialect
     return alike >= kLeastColumns;
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave
