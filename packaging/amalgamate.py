@@ -21,6 +21,7 @@ SCAN = "core/kernels/block_scan.h"
 # By processor: the macro that tells, the headers with its instructions, and its kernels.
 PROCESSORS = [("defined(__x86_64__)", "#include <immintrin.h>", ("avx512vbmi2", "avx2", "sse2")),
               ("defined(__aarch64__)", "#include <arm_neon.h>", ("neon",)),
+              ("defined(__wasm_simd128__)", "#include <wasm_simd128.h>", ("wasm",)),
               (None, "", ("scalar",))]
 # The interface needs neither fields nor the comparison of the two quote modes, and summarises whole units only: see
 # end_of_part() in boundary.cpp. A processor with AVX-512 but without VBMI2 takes the kernel for AVX2.
