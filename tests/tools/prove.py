@@ -100,6 +100,10 @@ PARTS = {
         env CLEAVE_BOUNDARY_LENGTH=9 build/release/tests/unit_test --gtest_filter=*BoundaryProof*
         env CLEAVE_TEST_SEED={first} CLEAVE_TEST_ROUNDS=500 build/release/tests/unit_test --gtest_filter=BoundaryTest.Random*
         env CLEAVE_EVERY_COMPILER=1 ./dev test release -R ^amalgamation"""),
+    "wasm": Part("the boundary by WebAssembly: every string of up to 7 bytes; every case that cleave-csv can run; the page in "
+                 "browsers, with 5 GB", "release", """
+        ./dev wasm
+        tests/system/wasm/wasm_test.py --cleave {release} --length 7 --every 1 --speed --pages"""),
     "gzip": Part("gzip is read as by zlib: 100,000 streams, each damaged ten times, in order and on threads", "release", """
         env CLEAVE_GZIP_STREAMS=100000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=GzipReaderTest.Random*
         env CLEAVE_GZIP_STREAMS=20000 CLEAVE_TEST_SEED={first} build/release/tests/unit_test --gtest_filter=ParallelGzipTest.*"""),
