@@ -242,7 +242,7 @@ async function examine(tool, given, name, warn) {
   if (facts.settled.headerless && header === 'repeat' && !given.header && facts.mode !== 'none')
     warn('the first record looks like data; if there is no header, use -H');
   const found = await tool.survey(facts);
-  const at = async place => tool.place(facts, place, !opened.isStream || given.limits.pieces);
+  const at = async place => tool.place(facts, place, !opened.isStream || given.limits.pieces > 0);
   if (found.divergence && (given['require-one-reading'] || !given.quiet) && given.verb !== 'check') {
     const text = `the quote modes field-start and anywhere cut this input differently ${await at(found.divergence)}; ` +
       'cleave check shows the places, --quoting chooses';
@@ -285,7 +285,10 @@ async function split(tool, given, input, name, warn) {
   const names = pieces.map(nameOf);
   const identity = stat => `${stat.dev} ${stat.ino}`;
   const paths = new Set();
+  const repeated = names.find((each, i) => i > 0 && each === names[i - 1]);
+  if (repeated !== undefined) usage(`the output template gives two pieces the name '${repeated}'`);
   for (const each of names) {
+    if (each === '') usage("the output template makes '', which names no file");
     if (paths.has(path.resolve(each))) throw new Failure(1, `${each}: is already a piece of this run`);
     paths.add(path.resolve(each));
   }

@@ -22,6 +22,8 @@ export interface Piece { number: number; start: number; end: number; first: numb
 export interface Scan {
   begin(dialect?: Dialect): State;
   fault(dialect: Dialect): string | null;
+  /** Bytes that the functions read without a copy, until it is called again. */
+  buffer(size: number): Uint8Array;
   scan(bytes: Uint8Array, state: State): Counts;
   end(state: State): Counts;
   starts(bytes: Uint8Array, state: State, room?: number): { starts: number[]; state: State };

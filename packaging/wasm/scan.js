@@ -70,10 +70,13 @@ export async function load(wasm) {
   };
   const put = (at, bytes) => new Uint8Array(memory.buffer, base + at, bytes.length).set(bytes);
   const summaryAt = at => new Uint8Array(memory.buffer, base + at, 472).slice();
+  /** Copies bytes to where the functions read them, unless they are in buffer(). Returns how far they are from BYTES. */
   function putBytes(bytes, reader = null) {
+    if (bytes.buffer === memory.buffer) return bytes.byteOffset - base - BYTES;
     reserve(bytes.length);
     put(BYTES, bytes);
     shown = reader;
+    return 0;
   }
 
   function putState({dialect, state, offset, openQuote}) {
@@ -121,9 +124,13 @@ export async function load(wasm) {
       const text = new Uint8Array(memory.buffer, at, at === 0 ? 0 : 100);
       return at === 0 ? null : new TextDecoder().decode(text.subarray(0, text.indexOf(0)));
     },
+    buffer(size) {
+      reserve(size);
+      shown = null;
+      return new Uint8Array(memory.buffer, base + BYTES, size);
+    },
     scan(bytes, state) {
-      putBytes(bytes);
-      return scanAt(0, bytes.length, state);
+      return scanAt(putBytes(bytes), bytes.length, state);
     },
     end(state) {
       putState(state);
@@ -131,20 +138,19 @@ export async function load(wasm) {
       return countsNow(state.dialect);
     },
     starts(bytes, state, room = Infinity) {
-      putBytes(bytes);
-      const begin = state.offset;
+      const shift = putBytes(bytes) - state.offset;
+      const end = state.offset + bytes.length;
       const all = [];
-      for (let found = ROOM; found > 0 && all.length < room && state.offset < begin + bytes.length;) {
-        const place = state.offset - begin;
-        ({found, state} = startsAt(place, bytes.length - place, state, room - all.length));
+      for (let found = ROOM; found > 0 && all.length < room && state.offset < end;) {
+        ({found, state} = startsAt(state.offset + shift, end - state.offset, state, room - all.length));
         all.push(...startsFound(found));
       }
       return {starts: all, state};
     },
     summarise(bytes, begin = 0, dialect = {}) {
-      putBytes(bytes);
+      const place = putBytes(bytes);
       putDialect(dialect);
-      check(calls.cleave_summarise(base, BigInt(begin), base + BYTES, bytes.length, base + SUMMARY));
+      check(calls.cleave_summarise(base, BigInt(begin), base + BYTES + place, bytes.length, base + SUMMARY));
       return summaryAt(SUMMARY);
     },
     compose(first, second) {

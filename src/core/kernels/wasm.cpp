@@ -15,7 +15,7 @@ struct Wasm : AnyIsa {
     };
     using Needle = v128_t;
 
-    static Needle needle(std::uint8_t byte) { return wasm_u8x16_splat(byte); }
+    static Needle needle(std::uint8_t byte) { return wasm_i8x16_splat(static_cast<std::int8_t>(byte)); }
 
     static Block load(const std::uint8_t* data) {
         return {

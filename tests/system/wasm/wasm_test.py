@@ -8,11 +8,11 @@ command; --pages tests the page in browsers, with a large file: ./dev prove does
 """
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -99,20 +99,22 @@ class Packages:
             import fs from 'node:fs';
             const {load} = await import('%s/scan.js');
             const api = await load(fs.readFileSync('%s/cleave_scan.wasm'));
-            const bytes = fs.readFileSync('%s').subarray(0, 1 << 29);
+            const file = fs.readFileSync('%s');
+            const bytes = api.buffer(file.length);
+            bytes.set(file);
             let best = Infinity;
             for (let i = 0; i < 5; ++i) {
-              const begin = performance.now();
+              const begin = process.cpuUsage();
               let state = api.begin();
               for (let at = 0; at < bytes.length; at += 1 << 20) ({state} = api.scan(bytes.subarray(at, at + (1 << 20)), state));
-              best = Math.min(best, performance.now() - begin);
+              best = Math.min(best, process.cpuUsage(begin).user);
             }
-            console.log(best / 1000)""" % (self.package, self.package, path)))
+            console.log(best / 1e6)""" % (self.package, self.package, path)))
         best = float("inf")
         for _ in range(5):
-            begin = time.perf_counter()
+            begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
             run(self.arguments.cleave, "count", "-j", "1", path)
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin)
         print("512 MB: %.3f s, %.2f of the speed of the command on one core" % (own, best / own))
         check(best / own >= 0.25, "%.3f s beside %.3f s" % (own, best))
 

@@ -10,6 +10,9 @@ extern const Kernel kEmulatedAvx512Kernel;
 #ifdef CLEAVE_EMULATED_NEON
 extern const Kernel kEmulatedNeonKernel;
 #endif
+#ifdef CLEAVE_EMULATED_WASM
+extern const Kernel kEmulatedWasmKernel;
+#endif
 
 namespace test {
 
@@ -20,6 +23,9 @@ std::vector<const Kernel*> kernels_under_test() {
 #endif
 #ifdef CLEAVE_EMULATED_NEON
     kernels.push_back(&kEmulatedNeonKernel);
+#endif
+#ifdef CLEAVE_EMULATED_WASM
+    kernels.push_back(&kEmulatedWasmKernel);
 #endif
 #ifdef __SANITIZE_THREAD__
     kernels.resize(1);  // kernels do not start threads
