@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import {createGunzip} from 'node:zlib';
 import {pipeline} from 'node:stream/promises';
+import {parseArgs} from 'node:util';
 import {InputChanged, sourceOf} from './scan.js';
 import {Failure, tools} from './csv.js';
 
@@ -23,14 +24,8 @@ const OPTIONS = [  // name, letter, whether it has a value, verbs
 const PRESETS = 'rfc4180 excel python pandas polars arrow duckdb postgres mysql clickhouse miller tsv jsonl';
 const USAGE = `cleave-csv split|offsets -n PIECES|-l RECORDS|-C SIZE [options] FILE|-
 cleave-csv count|check [options] [FILE...|-]
-  -o, --output TEMPLATE     names [{stem}.{i}{ext}] or a folder; {i:05} {n}
-      --header WHERE        which pieces get it: repeat (all), first, drop
-  -H, --no-header           there is no header; the first record is data
-  -d, --delimiter BYTE      field separator: a byte, \\t, \\xHH, or auto [auto]
-  -f, --force               replace existing pieces
-  -q, --quiet               no warnings
-Also: ${OPTIONS.filter(([, letter]) => letter === '').map(([name]) => `--${name}`).join(' ')}
-These mean the same as for the command cleave, of which this is a part.
+This is a part of the command cleave, and these mean the same:
+${OPTIONS.map(([name, letter]) => `${letter && `-${letter}, `}--${name}`).join('\n')}
 `;
 const usage = text => { throw new Failure(2, text); };
 const missing = what => usage(`${what} is not in cleave-csv; the command for Linux has it`);
@@ -44,46 +39,23 @@ const describeSystem = error => `${error.dest ?? error.path ?? 'input'}: ${REASO
 
 function parse(verb, words) {
   const rows = OPTIONS.filter(row => row[3].includes(verb));
+  const options = Object.fromEntries(rows.map(([name, short, hasValue]) =>
+    [name, {type: hasValue ? 'string' : 'boolean', ...(short && {short})}]));
+  const isOption = word => rows.some(([name, letter]) => word === `--${name}` || (letter && word === `-${letter}`));
   const given = {verb, inputs: [], spelled: {}};
-  const take = (row, spelling, value) => {
-    const [name, , hasValue] = row;
-    for (const [a, b] of [['header', 'no-header'], ['quote', 'no-quote']]) {
-      if (name === a || name === b) delete given[name === a ? b : a];
+  const {tokens} = parseArgs({args: words, options, strict: false, allowPositionals: true, tokens: true});
+  for (const {kind, name, rawName, value, inlineValue} of tokens) {
+    if (kind === 'positional') given.inputs.push(value);
+    if (kind !== 'option') continue;
+    const hasValue = (Object.hasOwn(options, name) ? options[name] : missing(rawName)).type === 'string';
+    if (!hasValue && value !== undefined) usage(`${rawName} takes no value`);
+    if (hasValue && (value === undefined || (value === '' && inlineValue))) usage(`${rawName} needs a value`);
+    if (hasValue && !inlineValue && isOption(value)) usage(`${rawName} needs a value, and ${value} is an option`);
+    for (const pair of [['header', 'no-header'], ['quote', 'no-quote']]) {
+      if (pair.includes(name)) delete given[pair.find(other => other !== name)];
     }
-    if (hasValue && name in given) usage(`${spelling} may be given only once`);
-    [given[name], given.spelled[name]] = [hasValue ? value : true, spelling];
-  };
-  const valueOf = (spelling, i) => {
-    if (i + 1 >= words.length) usage(`${spelling} needs a value`);
-    const word = words[i + 1];
-    if (rows.some(([name, letter]) => word === `--${name}` || (letter && word === `-${letter}`)))
-      usage(`${spelling} needs a value, and ${word} is an option`);
-    return word;
-  };
-  for (let i = 0; i < words.length; ++i) {
-    const word = words[i];
-    if (word === '--') {
-      given.inputs.push(...words.slice(i + 1));
-      break;
-    }
-    if (word === '-' || !word.startsWith('-')) {
-      given.inputs.push(word);
-    } else if (word.startsWith('--')) {
-      const [spelling] = word.split('=', 1);
-      const row = rows.find(([name]) => spelling === `--${name}`) ?? missing(spelling);
-      const attached = word.length > spelling.length ? word.slice(spelling.length + 1) : null;
-      if (attached !== null && !row[2]) usage(`${spelling} takes no value`);
-      if (attached === '') usage(`${spelling} needs a value`);
-      take(row, spelling, attached ?? (row[2] ? valueOf(spelling, i++) : null));
-    } else {
-      for (let at = 1; at < word.length; ++at) {
-        const spelling = `-${word[at]}`;
-        const row = rows.find(([, letter]) => letter === word[at]) ?? missing(spelling);
-        const rest = word.slice(at + 1);
-        take(row, spelling, row[2] ? rest || valueOf(spelling, i++) : null);
-        if (row[2]) break;
-      }
-    }
+    if (hasValue && name in given) usage(`${rawName} may be given only once`);
+    [given[name], given.spelled[name]] = [hasValue ? value : true, rawName];
   }
   return given;
 }
@@ -132,20 +104,19 @@ function byte(given, name) {
 function dialectOf(given, api) {
   const wanted = {preset: given.dialect, skipLines: count(given, 'skip-lines', 0), comment: given.comment};
   if (given.dialect !== undefined) choice(given, 'dialect', PRESETS.split(' '));
-  const set = (name, value) => { if (value !== undefined) wanted[name] = value; };
-  set('quote', given['no-quote'] ? null : byte(given, 'quote'));
-  set('escape', given.escape === 'none' ? null : byte(given, 'escape'));
-  set('scope', choice(given, 'escape-scope', ['everywhere', 'quoted']));
-  set('quoting', choice(given, 'quoting', ['field-start', 'anywhere']));
-  set('delimiter', given.delimiter === 'auto' ? null : byte(given, 'delimiter'));
-  set('terminator', choice(given, 'terminator', ['lf', 'cr', 'any', 'auto']));
-  if (wanted.terminator === 3) wanted.terminator = null;
+  wanted.quote = given['no-quote'] ? null : byte(given, 'quote');
+  wanted.escape = given.escape === 'none' ? null : byte(given, 'escape');
+  wanted.scope = choice(given, 'escape-scope', ['everywhere', 'quoted']);
+  wanted.quoting = choice(given, 'quoting', ['field-start', 'anywhere']);
+  wanted.delimiter = given.delimiter === 'auto' ? null : byte(given, 'delimiter');
+  wanted.terminator = given.terminator === 'auto' ? null : choice(given, 'terminator', ['lf', 'cr', 'any', 'auto']);
   if (given['escape-scope'] && !given.dialect && wanted.escape == null) usage('--escape-scope needs an --escape');
   if (given.comment !== undefined && (given.comment === '' || /[\r\n]/.test(given.comment)))
     usage('--comment: give a prefix without line breaks, such as #');
-  if (wanted.escape === (wanted.quote ?? 34)) wanted.escape = null;
-  const free = [44, 59, 9].find(each => each !== wanted.quote && each !== wanted.escape);
-  const fault = given.dialect ? null : api.fault({quote: 34, ...wanted, delimiter: wanted.delimiter ?? free, terminator: 0});
+  const quote = wanted.quote === undefined ? 34 : wanted.quote;
+  if (wanted.escape === quote) wanted.escape = null;
+  const free = [44, 59, 9].find(each => each !== quote && each !== wanted.escape);
+  const fault = given.dialect ? null : api.fault({quote, escape: wanted.escape, delimiter: wanted.delimiter ?? free});
   if (fault) usage(fault);
   return wanted;
 }
@@ -284,14 +255,11 @@ async function split(tool, given, input, name, warn) {
   const nameOf = namer(given.output ?? '{stem}.{i}{ext}', name, count(given, 'first-index', 0) ?? 1, isKnown ? pieces.length : null);
   const names = pieces.map(nameOf);
   const identity = stat => `${stat.dev} ${stat.ino}`;
-  const paths = new Set();
-  const repeated = names.find((each, i) => i > 0 && each === names[i - 1]);
-  if (repeated !== undefined) usage(`the output template gives two pieces the name '${repeated}'`);
-  for (const each of names) {
-    if (each === '') usage("the output template makes '', which names no file");
-    if (paths.has(path.resolve(each))) throw new Failure(1, `${each}: is already a piece of this run`);
-    paths.add(path.resolve(each));
-  }
+  if (names.includes('')) usage("the output template makes '', which names no file");
+  const again = list => new Set(list).size < list.length && names.find((_, i) => list.indexOf(list[i]) < i);
+  const twice = again(names.map(each => path.resolve(each)));
+  if (again(names)) usage(`the output template gives two pieces the name '${twice}'`);
+  if (twice) throw new Failure(1, `${twice}: is already a piece of this run`);
   const out = [...new Set(names.map(each => path.dirname(each)))];
   for (const folder of given['dry-run'] ? [] : out) {
     if (fs.existsSync(folder)) continue;

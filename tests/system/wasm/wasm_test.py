@@ -3,13 +3,14 @@
 
   wasm_test.py --cleave PATH [--length N] [--every N] [--speed] [--pages]
 
-Strings of up to N bytes are proved [4]; every N-th case is run [8]. --speed compares the scan with one thread of the
+Strings of up to N bytes are proved [3]; every N-th case is run [16]. --speed compares the scan with one thread of the
 command; --pages tests the page in browsers, with a large file: ./dev prove does all this.
 """
 import argparse
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,42 @@ class Packages:
         print(said.splitlines()[-1])
         check(not failed and "passed" in said.splitlines()[-1], "all pass: %s" % said[-3000:])
 
+    def test_safety(self):
+        """A run that is ended, or whose input changes, leaves nothing; old files come back if --force fails"""
+        self.build()
+        folder = self.folder / "safety"
+        folder.mkdir()
+        path = folder / "in.csv"
+        with path.open("wb") as file:
+            file.write(b"h\n1\n")
+            file.truncate(1 << 29)
+        command = ["node", str(self.package / "cli.js"), "split", "-n", "4", "in.csv"]
+
+        def begun():
+            process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE)
+            while not any(name.startswith(".cleave-") for name in os.listdir(folder)):
+                need(process.poll() is None, "it has ended")
+            return process
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = begun()
+            process.send_signal(number)
+            process.communicate()
+            check((process.returncode, os.listdir(folder)) == (-number, ["in.csv"]), "ended by %d, with %s" % (
+                process.returncode, os.listdir(folder)))
+        process = begun()
+        os.utime(path, (1, 1))
+        said = process.communicate()[1]
+        check((process.returncode, os.listdir(folder)) == (4, ["in.csv"]), "changed: %d %s" % (process.returncode, said))
+        path.write_bytes(b"h\n1\n2\n")
+        (folder / "in.1.csv").write_bytes(b"old")
+        (folder / "in.2.csv").mkdir()
+        done = subprocess.run([*command[:3], "-f", "-n", "2", "in.csv"], cwd=folder, stderr=subprocess.PIPE)
+        check(done.returncode == 1 and (folder / "in.1.csv").read_bytes() == b"old", "%s" % done)
+        (folder / "in.2.csv").rmdir()
+        run(*command[:3], "-f", "-n", "2", "in.csv", cwd=folder)
+        check((folder / "in.1.csv").read_bytes() == b"h\n1\n" and sorted(os.listdir(folder)) == ["in.1.csv", "in.2.csv", "in.csv"],
+              "replaced: %s" % os.listdir(folder))
+
     def test_speed(self):
         """The scan has a quarter of the speed of the command on one core"""
         if not self.arguments.speed:
@@ -129,15 +166,15 @@ class Packages:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cleave", required=True)
-    parser.add_argument("--length", default="4")
-    parser.add_argument("--every", type=int, default=8)
+    parser.add_argument("--length", default="3")
+    parser.add_argument("--every", type=int, default=16)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--pages", action="store_true")
     arguments = parser.parse_args()
     tally = Tally()
     with tempfile.TemporaryDirectory() as scratch:
         packages = Packages(arguments, Path(scratch))
-        for test in (packages.test_sizes, packages.test_boundary, packages.test_cases, packages.test_speed, packages.test_pages):
+        for test in (packages.test_sizes, packages.test_boundary, packages.test_cases, packages.test_safety, packages.test_speed, packages.test_pages):
             tally.run(test.__doc__, test)
     return tally.close()
 
