@@ -32,8 +32,9 @@ const missing = what => usage(`${what} is not in cleave-csv; the command for Lin
 const undo = [];  // what to do if the run fails
 const always = [];  // what to do at its end
 const REASONS = {ENOENT: 'No such file or directory', EISDIR: 'Is a directory', EEXIST: 'File exists',
-  EACCES: 'Permission denied', ENOTDIR: 'Not a directory', ENOSPC: 'No space left on device', ELOOP: 'Too many levels of ' +
-  'symbolic links', ENAMETOOLONG: 'File name too long', EPIPE: 'Broken pipe', EFBIG: 'File too large'};
+  EACCES: 'Permission denied', ENOTDIR: 'Not a directory', ENOSPC: 'No space left on device',
+  ELOOP: 'Too many levels of symbolic links', ENAMETOOLONG: 'File name too long',
+  EPIPE: 'Broken pipe', EFBIG: 'File too large'};
 const describeSystem = error => `${error.dest ?? error.path ?? 'input'}: ${REASONS[error.code] ?? error.message}` +
   (error.code === 'EEXIST' ? '; -f replaces it, --resume keeps it if it is identical' : '');
 
@@ -78,8 +79,8 @@ function size(given, name) {
   const [, prefix, rest] = /^([kmgtpe]?)(b|ib)?$/i.exec(suffix) ?? [null, '', 'x'];
   if ((prefix === '' && (suffix !== '' || point)) || rest === 'x')
     usage(`${option}: '${text}' has no known suffix (K, M, G, KB, KiB...)`);
-  const unit = BigInt(/^b$/i.test(rest) ? 1000 : 1024) ** BigInt('kmgtpe'.indexOf(prefix.toLowerCase()) + (prefix ? 1 : 0));
-  const bytes = prefix ? BigInt(whole) * unit + BigInt(decimals || 0) * unit / 10n ** BigInt(decimals.length) : BigInt(whole);
+  const unit = BigInt(/^b$/i.test(rest) ? 1000 : 1024) ** BigInt(' kmgtpe'.indexOf(prefix.toLowerCase() || ' '));
+  const bytes = BigInt(whole) * unit + BigInt(decimals || 0) * unit / 10n ** BigInt(decimals.length);
   if (bytes >= 1n << 64n) usage(`${option}: '${text}' is too large`);
   if (bytes === 0n) usage(`${option}: '${text}' is too small; it must be at least 1 byte`);
   return Number(bytes);
@@ -153,7 +154,8 @@ function namer(template, input, first, pieces) {
   const digits = String(first + Math.max(1, pieces ?? 1) - 1).length;
   return piece => parts.map(part => {
     if (!part.field) return part;
-    if (part.field !== 'i') return String({n: pieces, start: piece.start, record: piece.first}[part.field]).padStart(part.width, '0');
+    const numbers = {n: pieces, start: piece.start, record: piece.first};
+    if (part.field !== 'i') return String(numbers[part.field]).padStart(part.width, '0');
     const index = String(first + piece.number - 1);
     const width = pieces === null ? part.width || 6 : Math.max(part.width, digits);
     if (index.length > width) {
@@ -197,7 +199,8 @@ async function open(name) {
   const original = file;
   if (isGzip) file = await spool(fs.createReadStream(null, {fd: file.fd, start: 0, autoClose: false}), true);
   return {
-    file, source: await sourceOf(file), stat: stat.isFile() ? stat : null, isStream: isStream || isGzip, isSpooled: isStream, isGzip,
+    file, source: await sourceOf(file), stat: stat.isFile() ? stat : null, isStream: isStream || isGzip,
+    isSpooled: isStream, isGzip,
     async requireSame() {
       if (stamp(await original.stat({bigint: true})) !== before) throw new InputChanged();
     },
@@ -223,7 +226,8 @@ async function examine(tool, given, name, warn) {
   if (found.open && given.verb !== 'check') {
     const [, , rest] = /^\((byte \d+), (.*)$/.exec(await at(found.open));
     const text = `quote opened at byte ${found.open.offset} (${rest} is never closed`;
-    if (!given['allow-open-quote']) throw new Failure(3, `${text}; cleave check shows it, --allow-open-quote accepts it`);
+    if (!given['allow-open-quote'])
+      throw new Failure(3, `${text}; cleave check shows it, --allow-open-quote accepts it`);
     warn(text);
   }
   return {...opened, facts, found, at, records: found.records - facts.headerRecords};
@@ -236,8 +240,8 @@ async function* cut(tool, given, input, warn) {
     if (piece.oversize) {
       const inHeader = tool.prefix(facts, piece.number) > 0 && facts.mode !== 'none' ? ' with the header' : '';
       const place = await at({offset: piece.start, index: piece.first - 1 + facts.headerRecords});
-      const text = `a record of ${piece.end - piece.start} bytes does not fit into a piece of ${given.limits.bytes} bytes` +
-        `${inHeader} ${place}`;
+      const text = `a record of ${piece.end - piece.start} bytes does not fit into a piece of ` +
+        `${given.limits.bytes} bytes${inHeader} ${place}`;
       if (given['strict-size']) throw new Failure(3, `${text}; without --strict-size it gets its own piece`);
       first = oversize++ === 0 ? text : first;
     }
@@ -252,8 +256,8 @@ async function split(tool, given, input, name, warn) {
   const pieces = [];
   for await (const piece of cut(tool, given, input, text => warnings.push(text))) pieces.push(piece);
   const isKnown = !input.isStream || given.limits.pieces;
-  const nameOf = namer(given.output ?? '{stem}.{i}{ext}', name, count(given, 'first-index', 0) ?? 1, isKnown ? pieces.length : null);
-  const names = pieces.map(nameOf);
+  const names = pieces.map(namer(given.output ?? '{stem}.{i}{ext}', name, count(given, 'first-index', 0) ?? 1,
+    isKnown ? pieces.length : null));
   const identity = stat => `${stat.dev} ${stat.ino}`;
   if (names.includes('')) usage("the output template makes '', which names no file");
   const again = list => new Set(list).size < list.length && names.find((_, i) => list.indexOf(list[i]) < i);
@@ -270,7 +274,8 @@ async function split(tool, given, input, name, warn) {
   for (const each of names) {
     if (path.basename(each).startsWith('.cleave-')) missing('a name that begins with .cleave-');
     const there = fs.statSync(each, {throwIfNoEntry: false});
-    if (there && input.stat && identity(there) === identity(input.stat)) throw new Failure(1, `${each}: would overwrite the input`);
+    if (there && input.stat && identity(there) === identity(input.stat))
+      throw new Failure(1, `${each}: would overwrite the input`);
     if (given['dry-run'] || (!there && !fs.lstatSync(each, {throwIfNoEntry: false}))) continue;
     if (!given.force) throw Object.assign(new Error(), {code: 'EEXIST', path: each});
     if (there && !there.isFile()) throw new Failure(1, `${each}: exists and is not a regular file`);
@@ -337,23 +342,28 @@ function publish(made, names, force) {
 /** Escapes what could control a terminal. */
 const printable = text => text.replace(/[\x00-\x1F\x7F-\x9F]/g, each =>
   [...Buffer.from(each)].map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join(''));
-const shownByte = byte => byte === null ? 'none' : byte === 9 ? '\\t' : byte > 32 && byte < 127 ? String.fromCharCode(byte) :
-  `\\x${byte.toString(16).padStart(2, '0')}`;
+const shownByte = byte => byte === null ? 'none' : byte > 32 && byte < 127 ? String.fromCharCode(byte) :
+  byte === 9 ? '\\t' : `\\x${byte.toString(16).padStart(2, '0')}`;
 
 /** The report of the command, in short. Returns the exit status. */
 async function check(tool, given, name, input) {
   const {facts, found, records} = input;
   const {dialect, body, headerRecords, begin, source} = facts;
   const isSound = !found.open || given['allow-open-quote'];
-  const modes = found.divergence ? `differ ${await input.at(found.divergence)}` : 'agree';
-  const header = headerRecords > 0 ? await source.read(begin.offset, Math.min(body.state.offset, begin.offset + 65536)) : null;
-  const fields = header && (await tool.values(header, dialect)).map(value => Buffer.from(value).toString().trim());
-  process.stdout.write(`${name}: ${isSound ? 'sound' : 'not sound'}\n  size         ${found.size} bytes
-  records      ${records}${headerRecords > 0 ? ' and a header' : ''}\n${fields ? `  fields       ${fields.length}: ${fields.join(', ')}\n` : ''}` +
-    `  delimiter    ${shownByte(dialect.delimiter)}\n  quote        ${shownByte(dialect.quote)}, quoting ` +
-    `${['field-start', 'anywhere'][dialect.quoting]}\n  escape       ${shownByte(dialect.escape)}\n  terminator   ` +
-    `${['lf', 'cr', 'any'][dialect.terminator]}\n  quote modes  ${modes}\n` +
-    (found.open ? `  open quote   never closed ${await input.at(found.open)}\n` : '') +
+  const end = Math.min(body.state.offset, begin.offset + 65536);
+  const values = headerRecords > 0 ? await tool.values(await source.read(begin.offset, end), dialect) : [];
+  const fields = values.map(value => Buffer.from(value).toString().trim());
+  const rows = {
+    size: `${found.size} bytes`, records: `${records}${headerRecords > 0 ? ' and a header' : ''}`,
+    fields: fields.length > 0 && `${fields.length}: ${fields.join(', ')}`,
+    delimiter: shownByte(dialect.delimiter),
+    quote: `${shownByte(dialect.quote)}, quoting ${['field-start', 'anywhere'][dialect.quoting]}`,
+    escape: shownByte(dialect.escape), terminator: ['lf', 'cr', 'any'][dialect.terminator],
+    'quote modes': found.divergence ? `differ ${await input.at(found.divergence)}` : 'agree',
+    'open quote': found.open && `never closed ${await input.at(found.open)}`,
+  };
+  process.stdout.write(`${name}: ${isSound ? 'sound' : 'not sound'}\n` + Object.entries(rows).filter(row => row[1])
+    .map(([row, text]) => `  ${row.padEnd(12)} ${printable(text)}\n`).join('') +
     '  the rest of the report is not in cleave-csv\n');
   return isSound && !(given['require-one-reading'] && found.divergence) ? 0 : 3;
 }
@@ -373,7 +383,8 @@ async function run(words) {
   given.wanted = dialectOf(given, tool.api);
   given.limits = {pieces: count(given, 'pieces'), records: count(given, 'records'), bytes: size(given, 'max-bytes')};
   for (const other of ['records', 'max-bytes']) {
-    if (given.pieces && given[other]) usage(`${given.spelled.pieces} and ${given.spelled[other]} cannot be used together`);
+    if (given.pieces && given[other])
+      usage(`${given.spelled.pieces} and ${given.spelled[other]} cannot be used together`);
   }
   if (CUTS.includes(verb) && !given.pieces && !given.records && !given['max-bytes']) {
     usage(`${verb} needs -n PIECES, -l RECORDS${verb === 'split' ? ', -C SIZE, --by COLUMN or --parts NAME=WEIGHT,...' :

@@ -1,12 +1,13 @@
-// What the command works out about an input before it cuts: the dialect, the header, warnings and faults, for cli.js and
-// the page. The dialect is sniffed by the library itself, in cleave_settle.wasm; see settle.cpp.
+// What the command works out about an input before it cuts: the dialect, the header, warnings and faults, for cli.js
+// and the page. The dialect is sniffed by the library itself, in cleave_settle.wasm; see settle.cpp.
 import {load, CHUNK, RECORD_START, RETURN, AFTER_QUOTE, ESCAPE, ESCAPE_IN_QUOTES, IN_QUOTES} from './scan.js';
 
 const SNIFFED = 65536;
 const LONGEST_PREAMBLE = 16 << 20;
 const json = dialect => `; ${dialect}--dialect jsonl reads`;
-const DOUBTS = [null, ...[['NUL (\\x00)', '0'], ['\\x1e', '036'], ['\\x1f', '037']].map(([name, octal]) => 'records seem ' +
-  `to end with ${name}, which is not a record terminator for cleave; convert it first: tr '\\${octal}' '\\n'`),
+const DOUBTS = [null, ...[['NUL (\\x00)', '0'], ['\\x1e', '036'], ['\\x1f', '037']].map(([name, octal]) =>
+  `records seem to end with ${name}, which is not a record terminator for cleave; convert it first: ` +
+  `tr '\\${octal}' '\\n'`),
 'this looks like JSON Lines, not CSV; --dialect jsonl reads it',
 `this looks like a JSON array, not CSV${json("jq -c '.[]' makes lines of it, which ")}`,
 `this looks like JSON, not CSV${json('jq -c . makes lines of it, which ')}`,
@@ -45,8 +46,9 @@ export async function tools(scanWasm, settleWasm) {
       new Uint8Array(calls.memory.buffer)[at + bytes.length] = 0;
       return at;
     };
-    const given = (wanted, none) => put(new Uint8Array(Int32Array.from([...['delimiter', 'quote', 'escape', 'terminator',
-      'quoting', 'scope'].map(name => wanted[name] === undefined ? none : wanted[name] ?? -1), wanted.skipLines ?? 0]).buffer));
+    const given = (wanted, none) => put(new Uint8Array(Int32Array.from([
+      ...['delimiter', 'quote', 'escape', 'terminator', 'quoting', 'scope'].map(
+        name => wanted[name] === undefined ? none : wanted[name] ?? -1), wanted.skipLines ?? 0]).buffer));
     return {calls, put, given, text: at => text(calls.memory, at)};
   }
 
@@ -99,7 +101,8 @@ export async function tools(scanWasm, settleWasm) {
   async function describe(source, name, wanted = {}, header = 'repeat') {
     const settled = await settle(source, name, wanted);
     const {foreign} = settled;
-    if (foreign) throw new Failure(3, `${foreign}${foreign.startsWith('UTF-16') ? '; --encoding is not in cleave-csv' : ', not CSV'}`);
+    if (foreign?.startsWith('UTF-16')) throw new Failure(3, `${foreign}; --encoding is not in cleave-csv`);
+    if (foreign) throw new Failure(3, `${foreign}, not CSV`);
     const {delimiter, quote = null, escape = null, terminator, quoting, scope, preamble} = settled;
     const dialect = {delimiter, quote, escape, terminator, quoting, scope};
     const begin = preamble > 0 ? {...api.begin(dialect), state: RECORD_START, offset: preamble} : api.begin(dialect);
@@ -110,21 +113,20 @@ export async function tools(scanWasm, settleWasm) {
       await reader.toOffset(at === null ? 0 : at + 1);
       await reader.toStart(at === null ? 1 : 0);
     }
-    const facts = {source, dialect, mode, begin, body: reader.mark(), headerRecords: reader.index, settled, warnings: []};
-    const {warnings} = facts;
-    if (settled.doubt) warnings.push(DOUBTS[settled.doubt]);
-    const lines = settled.lines;
+    const warnings = settled.doubt ? [DOUBTS[settled.doubt]] : [];
+    const {lines, returns} = settled;
     if (lines > 0) {
-      warnings.push(lines === 1 ? 'the first line has far fewer fields than the records after it; if it is not data, use ' +
-        '--skip-lines 1' : `the first ${lines} lines have far fewer fields than the records after them; if they are not ` +
-        `data, use --skip-lines ${lines}`);
+      const [what, them, they] =
+        lines === 1 ? ['line has', 'it', 'it is'] : [`${lines} lines have`, 'them', 'they are'];
+      warnings.push(`the first ${what} far fewer fields than the records after ${them}; if ${they} not data, use ` +
+        `--skip-lines ${lines}`);
     }
-    if (settled.returns > 0) {
-      warnings.push(`in the first 64 KiB, ${settled.returns === 1 ? '1 CR' : `${settled.returns} CRs`} outside quotes ` +
-        `${settled.returns === 1 ? 'is' : 'are'} not followed by an LF, the first at byte ${settled.firstReturn}; try ` +
+    if (returns > 0) {
+      const are = returns === 1 ? '1 CR outside quotes is' : `${returns} CRs outside quotes are`;
+      warnings.push(`in the first 64 KiB, ${are} not followed by an LF, the first at byte ${settled.firstReturn}; try ` +
         '--terminator any');
     }
-    return facts;
+    return {source, dialect, mode, begin, body: reader.mark(), headerRecords: reader.index, settled, warnings};
   }
 
   /** From where both modes agreed, byte by byte: where they come apart before they start different records. */

@@ -10,9 +10,13 @@ export interface Dialect {
 /** A reader between two bytes. Plain data. */
 export interface State { dialect: Dialect; state: number; offset: number; openQuote: number | null }
 export interface Counts { state: State; records: number; last: number | null; openQuote: number | null; ending: number }
-export interface Source { size: number; read(begin: number, end: number): Uint8Array | Promise<Uint8Array>; chunk?: number }
+export interface Source {
+  size: number; chunk?: number;
+  read(begin: number, end: number): Uint8Array | Promise<Uint8Array>;
+}
 /** A Blob, a FileHandle of node:fs/promises, bytes, or a source. */
-export type Input = Blob | Uint8Array | Source | { stat(): Promise<{ size: number }>; read(...words: any[]): Promise<any> };
+export type Input = Blob | Uint8Array | Source |
+  { stat(): Promise<{ size: number }>; read(...words: any[]): Promise<any> };
 export interface Limits {
   pieces?: number; records?: number; bytes?: number;
   begin?: State; before?: number | ((piece: number) => number); from?: number;
@@ -29,7 +33,8 @@ export interface Scan {
   starts(bytes: Uint8Array, state: State, room?: number): { starts: number[]; state: State };
   summarise(bytes: Uint8Array, begin?: number, dialect?: Dialect): Uint8Array;
   compose(first: Uint8Array, second: Uint8Array): Uint8Array;
-  resolve(summary: Uint8Array, state: State): { state: State; records: number; first: number | null; last: number | null };
+  resolve(summary: Uint8Array, state: State):
+    { state: State; records: number; first: number | null; last: number | null };
   split(input: Input, limits: Limits): AsyncGenerator<Piece>;
 }
 /** From the bytes of cleave_scan.wasm, or a module compiled from them. */

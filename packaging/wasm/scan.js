@@ -70,7 +70,7 @@ export async function load(wasm) {
   };
   const put = (at, bytes) => new Uint8Array(memory.buffer, base + at, bytes.length).set(bytes);
   const summaryAt = at => new Uint8Array(memory.buffer, base + at, 472).slice();
-  /** Copies bytes to where the functions read them, unless they are in buffer(). Returns how far they are from BYTES. */
+  /** Copies bytes to where the functions read them, unless they are in buffer(). Returns their distance from BYTES. */
   function putBytes(bytes, reader = null) {
     if (bytes.buffer === memory.buffer) return bytes.byteOffset - base - BYTES;
     reserve(bytes.length);
@@ -246,7 +246,7 @@ export async function load(wasm) {
    */
   async function* split(input, limits) {
     const source = await sourceOf(input);
-    const {pieces, records = Infinity, bytes = Infinity, begin = api.begin()} = limits;
+    const {pieces, records: most = Infinity, bytes = Infinity, begin = api.begin()} = limits;
     const before = typeof limits.before === 'function' ? limits.before : () => limits.before ?? 0;
     const from = limits.from ?? begin.offset;
     const reader = new Reader(source, begin);
@@ -260,17 +260,17 @@ export async function load(wasm) {
           await reader.toStart();
         }
       } else if (bytes === Infinity) {
-        await reader.toStart(records);
+        await reader.toStart(most);
       } else {
         await reader.toLast(reader.offset + Math.max(0, bytes - before(number)));
-        if (reader.index - start.index > records) {
+        if (reader.index - start.index > most) {
           reader.goTo(start);
-          await reader.toStart(records);
+          await reader.toStart(most);
         }
       }
       const end = reader.isAtEnd ? source.size : reader.offset;
-      const piece = {number, start: start.state.offset, end, first: start.index + 1, records: reader.index - start.index};
-      yield piece;
+      const records = reader.index - start.index;
+      yield {number, start: start.state.offset, end, first: start.index + 1, records};
     }
   }
   Object.assign(api, {putBytes, startsAt, startWords, room: ROOM});

@@ -21,14 +21,16 @@ function start() {
 
 /** What the worker answers; `heard` gets what comes before. Does not end if another worker is started. */
 const ask = (message, heard) => new Promise((resolve, reject) => {
-  worker.onmessage = ({data}) => data.done ? resolve(data.done) : data.failure ? reject(new Error(data.failure)) : heard(data);
+  worker.onmessage = ({data}) =>
+    data.done ? resolve(data.done) : data.failure ? reject(new Error(data.failure)) : heard(data);
   worker.postMessage(message);
 });
 
+const element = (tag, textContent) => Object.assign(document.createElement(tag), {textContent});
 function say(text) { [$('said').textContent, $('said').hidden] = [text, text === '']; }
 function show(rows) {
-  $('list').replaceChildren(...Object.entries(rows).flatMap(([name, value]) =>
-    [['dt', name], ['dd', value]].map(([tag, text]) => Object.assign(document.createElement(tag), {textContent: text}))));
+  $('list').replaceChildren(...Object.entries(rows).flatMap(
+    ([name, value]) => [element('dt', name), element('dd', value)]));
 }
 function reset() {
   urls.splice(0).forEach(URL.revokeObjectURL);
@@ -43,7 +45,8 @@ async function open(chosen) {
   const mine = file;
   reset();
   say('');
-  [$('name').textContent, $('facts').hidden, $('counting').hidden, $('sample').hidden] = [file.name, false, false, true];
+  $('name').textContent = file.name;
+  [$('facts').hidden, $('counting').hidden, $('sample').hidden] = [false, false, true];
   $('bar').value = 0;
   enable(false);
   show({Size: size(file.size)});
@@ -60,8 +63,7 @@ async function open(chosen) {
       show(rows);
       $('sample').firstElementChild.replaceChildren(...sample.map((record, i) => {
         const row = document.createElement('tr');
-        row.append(...record.slice(0, 50).map(text => Object.assign(
-          document.createElement(i === 0 && mode !== 'none' ? 'th' : 'td'), {textContent: text})));
+        row.append(...record.slice(0, 50).map(text => element(i === 0 && mode !== 'none' ? 'th' : 'td', text)));
         return row;
       }));
       $('sample').hidden = sample.length === 0;
@@ -91,8 +93,8 @@ function list(pieces) {
     urls.push(link.href = URL.createObjectURL(blobOf(piece)));
     [link.download, link.textContent] = [name, name];
     const item = document.createElement('li');
-    item.append(link, Object.assign(document.createElement('span'), {textContent:
-      ` ${plural(piece.records, 'record')}, ${size(piece.prefix + piece.end - piece.start)}`}));
+    const bytes = piece.prefix + piece.end - piece.start;
+    item.append(link, element('span', ` ${plural(piece.records, 'record')}, ${size(bytes)}`));
     return item;
   }));
   $('all').hidden = pieces.length < 2;
@@ -143,7 +145,8 @@ async function cut(event) {
     if (isCancelled) throw new Error('cancelled');
     await (folder ? write(folder, pieces) : list(pieces));
   } catch (error) {
-    if (error.name !== 'AbortError') say(isCancelled ? 'Cancelled; no piece is left.' : `Nothing was written: ${error.message}`);
+    if (error.name !== 'AbortError')
+      say(isCancelled ? 'Cancelled; no piece is left.' : `Nothing was written: ${error.message}`);
   }
   $('cutting').hidden = true;
   enable(true);

@@ -12,7 +12,8 @@ async function* records({source, dialect, begin}, tool, most) {
     const from = reader.offset;
     await reader.toStart(1);
     const bytes = await source.read(from, Math.min(reader.offset, from + 65536));
-    yield (await tool.values(bytes, dialect)).map(value => new TextDecoder().decode(value.slice(0, 200)).replace(/^\uFEFF|[\r\n]+$/g, ''));
+    yield (await tool.values(bytes, dialect)).map(
+      value => new TextDecoder().decode(value.slice(0, 200)).replace(/[\r\n]+$/, ''));
   }
 }
 
@@ -33,7 +34,7 @@ async function open({file, header}) {
   found = await tool.survey(facts);
   if (found.open) throw new Error(`a quote is never closed ${await tool.place(facts, found.open)}`);
   if (found.divergence)
-    warnings.push(`other programs may cut this file differently from here on ${await tool.place(facts, found.divergence)}`);
+    warnings.push(`other programs may read this file differently from ${await tool.place(facts, found.divergence)} on`);
   return {records: found.records - facts.headerRecords, warnings};
 }
 
@@ -50,4 +51,5 @@ async function cut({limits, header}) {
 }
 
 onmessage = ({data}) => data.cancel ? isCancelled = true : (data.file ? open(data) : cut(data)).then(
-  done => postMessage({done}), error => postMessage({failure: error.message || `the file has changed, or cannot be read`}));
+  done => postMessage({done}),
+  error => postMessage({failure: error.message || 'the file has changed, or cannot be read'}));
