@@ -11,7 +11,9 @@ export interface Dialect {
 export interface State { dialect: Dialect; state: number; offset: number; openQuote: number | null }
 export interface Counts { state: State; records: number; last: number | null; openQuote: number | null; ending: number }
 export interface Source {
-  size: number; chunk?: number;
+  size: number;
+  chunk?: number; // how much is read at once
+  release?(bytes: Uint8Array): void; // what was read, and is not needed any more
   read(begin: number, end: number): Uint8Array | Promise<Uint8Array>;
 }
 /** A Blob, a FileHandle of node:fs/promises, bytes, or a source. */

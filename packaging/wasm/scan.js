@@ -21,11 +21,12 @@ export async function sourceOf(input) {
     const get = (begin, end) => input.slice(begin, end).arrayBuffer();
     return {
       size: input.size,
-      chunk: 8 * CHUNK,
+      chunk: 2 * CHUNK,
+      release: bytes => bytes.buffer.transfer?.(0),  // garbage would be collected much later
       async read(begin, end) {
         const bytes = begin === next ? ahead : get(begin, end);
         [ahead, next] = [null, -1];
-        if (end - begin === 8 * CHUNK) [ahead, next] = [get(end, Math.min(input.size, end + 8 * CHUNK)), end];
+        if (end - begin === 2 * CHUNK) [ahead, next] = [get(end, Math.min(input.size, end + 2 * CHUNK)), end];
         const read = new Uint8Array(await bytes);
         return read.length > end - begin ? read.subarray(0, end - begin) : read;
       },
@@ -184,6 +185,7 @@ export async function load(wasm) {
         const wanted = Math.min(this.source.size, this.offset + (this.source.chunk ?? CHUNK));
         const bytes = await this.source.read(this.offset, wanted);
         if (bytes.length !== wanted - this.offset) throw new InputChanged();
+        if (this.bytes !== null) this.source.release?.(this.bytes);
         [this.begin, this.end, this.bytes] = [this.offset, wanted, bytes];
         shown = shown === this ? null : shown;
       }

@@ -19,12 +19,12 @@ async function* records({source, dialect, begin}, tool, most) {
 
 async function open({file, header}) {
   const tool = await made;
-  const {size, read} = await sourceOf(file);
+  const source = await sourceOf(file);
   let last = 0;
-  facts = await tool.describe({size, read(begin, end) {
+  facts = await tool.describe({...source, read(begin, end) {
     if (isCancelled) throw new Error('cancelled');
     if (performance.now() - last > 100) postMessage({offset: begin}), last = performance.now();
-    return read(begin, end);
+    return source.read(begin, end);
   }}, file.name, {}, header);
   const {dialect, mode, warnings, settled} = facts;
   if (settled.headerless && mode !== 'none') warnings.push('the first record looks like data');
