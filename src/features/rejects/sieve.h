@@ -60,8 +60,8 @@ public:
     Sieve(const SieveRules& rules, const Kernel& kernel, std::shared_ptr<MemoryManager> memory,
           std::size_t capacity = kBlockSize);
 
-    // Begins at `place`, with `bytes`, which the sieve may change while it reads on, and with what `read` returns
-    // behind them. Leaves the records that begin at byte `end` or later.
+    // Begins at `place`, with `bytes` and with what `read` returns behind them. Leaves the records that begin at byte
+    // `end` or later.
     void begin(Place place, Read read, std::span<const std::uint8_t> bytes = {}, std::uint64_t end = ~std::uint64_t{0});
 
     // Settles some more records. Returns false at the end. Throws what reading throws, and InputError for bad quotes
