@@ -106,7 +106,7 @@ struct RejectedRecord {
 // Returns the next record; nothing at the end. Throws SystemError, and InputError for a line that lists no reject, or
 // shows no text.
 using RejectedRecords = std::function<std::optional<RejectedRecord>()>;
-RejectedRecords open_rejected(const Context& context);
+RejectedRecords open_rejected(Context& context);
 
 // Prints the records in a file of rejects, under their header. Throws InputError for any other file.
 void print_rejected(Context& context);

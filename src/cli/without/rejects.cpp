@@ -8,7 +8,7 @@ void take_rejects(const Given& /*given*/, Arguments& /*arguments*/) {}
 
 void take_rejects_of_join(const Given& /*given*/, Arguments& /*arguments*/) {}
 
-RejectedRecords open_rejected(const Context& /*context*/) { refuse_without("rejects"); }
+RejectedRecords open_rejected(Context& /*context*/) { refuse_without("rejects"); }
 
 void print_rejected(Context& /*context*/) { refuse_without("rejects"); }
 

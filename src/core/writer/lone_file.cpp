@@ -44,7 +44,8 @@ LoneFile::LoneFile(const std::string& path, const Input& input, bool replace, mo
     name_ = path.substr(folder.size());
     require_unreserved(name_);
     directory_.emplace(folder);
-    if (!find_replaceable(*directory_, name_, input) || replace) return;
+    if (const auto present = find_replaceable(*directory_, name_, input)) before_ = identity_of(*present);
+    if (!before_ || replace) return;
     may_stay_ = has_markers(*directory_);
     if (!may_stay_) throw SystemError(EEXIST, std::generic_category(), path);
 }
@@ -66,7 +67,10 @@ void LoneFile::publish() {
     descriptor();
     if (may_stay_ && file_->present(input_.cancellation())) {
         file_.reset();
-    } else if (replaces_ && find_replaceable(*directory_, name_, input_)) {
+    } else if (const auto present = replaces_ ? find_replaceable(*directory_, name_, input_) : std::nullopt) {
+        // It may be a piece of this run.
+        if (!before_ || !before_->is_same_file(identity_of(*present)))
+            throw OutputError(path_, "another file has taken the name since this run began");
         published_.emplace(marker_->exchange(std::move(*file_)));
         marker_->note_success();
     } else {

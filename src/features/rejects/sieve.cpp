@@ -79,7 +79,7 @@ void Sieve::begin(Place place, Read read, std::span<const std::uint8_t> bytes, s
     read_on_ = std::move(read);
     end_ = end;
     capacity_ = usual_capacity_;
-    is_at_end_ = has_large_ = false;
+    is_at_end_ = has_large_ = is_open_ = false;
     rest_ = bytes;
     is_new_ = !bytes.empty();
     at_ = place;
@@ -220,6 +220,8 @@ void Sieve::settle(bool may_be_large) {
                 judge(block, r, from);
             }
         }
+        is_open_ = is_at_end_ && r == count && r > 0 && block.ends.back() == block.bytes.size() &&
+                   (rejects_.empty() || rejects_.back().offset < at_.offset + from + block.rows[r - 1].begin);
         const std::size_t reach = fault_ ? std::min(fault_->at + 1, rest_.size()) : rest_.size();
         from += block.rows[r].begin;
         if (from >= most) break;

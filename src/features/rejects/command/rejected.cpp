@@ -119,7 +119,8 @@ void take_rejects(const Given& given, Arguments& arguments) {
         }
         return;
     }
-    for (const char* other : {"snapshot", "plan", "resume"}) given.refuse_both("rejects", other);
+    for (const char* other : {"snapshot", "plan", "resume", "allow-open-quote", "allow-ragged"})
+        given.refuse_both("rejects", other);
     check_path(*path, arguments.output);
     options.path = arguments.output.dry_run ? "" : *path;
     options.makes_folder = arguments.output.make_directories;
@@ -148,10 +149,12 @@ void take_rejects_of_join(const Given& given, Arguments& arguments) {
     arguments.rejected = Location(*path);
 }
 
-RejectedRecords open_rejected(const Context& context) {
+RejectedRecords open_rejected(Context& context) {
     const auto lines = std::make_shared<RejectLines>(context.arguments.rejected);
-    return [lines]() -> std::optional<RejectedRecord> {
+    return [lines, &context]() -> std::optional<RejectedRecord> {
+        const Location piece = std::exchange(context.location, context.arguments.rejected);  // for errors
         std::optional<ListedReject> reject = lines->next();
+        context.location = piece;
         if (!reject) return std::nullopt;
         return RejectedRecord{reject->byte, std::move(reject->text), lines->crc32c()};
     };

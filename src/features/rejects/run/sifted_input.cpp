@@ -33,6 +33,8 @@
 namespace cleave {
 namespace {
 
+using Octets = std::span<const std::uint8_t>;
+
 // The bytes of a blob without those that were left out.
 class SiftedBlob final : public FileBlob {
 public:
@@ -184,9 +186,11 @@ private:
 
 // Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
 void Rejects::heed_head() {
-    const bool is_converted = rules_.has(RejectKind::kEncoding) && rules_.encoding != Encoding::kBytes;
-    if (is_converted && !is_utf8(head_.bytes))
+    const Octets head = head_.has_header ? Octets(head_.bytes) : Octets();
+    if (rules_.has(RejectKind::kEncoding) && !is_utf8(head))
         throw InputError("the header is bad: " + encoding_fault(rules_.encoding), head_.sample_place);
+    if (rules_.has(RejectKind::kNul) && std::ranges::find(head, 0) != head.end())
+        throw InputError("the header is bad: a NUL byte", head_.sample_place);
     if (head_.sample.empty() || (!head_.has_header && rules_.fields > 0) || is_json_lines(rules_.dialect)) return;
     FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
     std::optional<FieldReader::QuoteFault> fault;
@@ -403,8 +407,11 @@ void Rejects::begin(Place place) {
 // Goes on with the next of several inputs.
 bool Rejects::begins_next() {
     if (joined_ == nullptr) return false;
+    const bool is_open = sieve_->is_open();
     joined_->go_on(sieve_->at().record);
     rest_ = reader_();
+    if (is_open && !rest_.empty())
+        throw InputError("an input ends inside quotes or with an escape, and would go on in the next one", sieve_->at());
     if (!rest_.empty()) begin(sieve_->at());
     return !rest_.empty();
 }
