@@ -30,6 +30,12 @@ std::optional<FileIdentity> identity_at(const std::string& path) {
     return identity_of(status);
 }
 
+bool is_file_at(const std::string& path, const std::string& place) {
+    const auto there = place.empty() ? std::nullopt : identity_at(place);
+    const auto file = there ? identity_at(path) : std::nullopt;
+    return file && file->is_same_file(*there);
+}
+
 std::string_view suffix_of(std::string_view path) {
     const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
     const std::size_t dot = without_compression_suffix(name).rfind('.');
@@ -37,55 +43,34 @@ std::string_view suffix_of(std::string_view path) {
 }
 
 // Pieces, and what is written beside them, must not replace an input, and the pattern that found the inputs should not
-// find pieces the next time.
-class NamesOfRun {
-public:
-    explicit NamesOfRun(const Context& context)
-        : arguments_(context.arguments),
-          namer_(
-              arguments_.output.names, context.location.name(), arguments_.output.first_index, 1,
-              arguments_.policy.by && !arguments_.policy.by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt),
-          folder_(namer_.folder()),
-          at_(identity_at(folder_.empty() ? "." : folder_)) {}
-
-    // Throws UsageError. Returns whether a pattern of this name could find pieces.
-    bool heed(const std::string& input) const {
-        const auto file = identity_at(input);
-        const auto is_input = [&](const std::string& other) {
-            const auto there = other.empty() ? std::nullopt : identity_at(other);
-            return there && file && there->is_same_file(*file);
-        };
-        const std::string beside = folder_ + input.substr(input.rfind('/') + 1);
-        if ((namer_.could_name(beside) || namer_.could_name_by_value(beside)) && is_input(beside))
-            throw UsageError(formatted("'{}' is an input, and might become a piece", input));
-        const std::string& rejects = arguments_.rejects ? arguments_.rejects->path : "";
-        for (const std::string& other : {arguments_.output.manifest, arguments_.output.report, rejects}) {
-            if (is_input(other)) throw UsageError(formatted("'{}' is an input, and would be replaced", input));
-        }
-        const std::string own(folder_of(input));
-        const auto home = at_ ? identity_at(own.empty() ? "." : own) : std::nullopt;
-        return home && home->is_same_file(*at_) && suffix_of(input) == suffix_of(arguments_.output.names);
-    }
-
-private:
-    const Arguments& arguments_;
-    const PieceNamer namer_;
-    const std::string folder_;
-    const std::optional<FileIdentity> at_;
-};
-
+// find pieces the next time. Throws UsageError.
 void heed_names(Context& context) {
     const Arguments& arguments = context.arguments;
-    if (arguments.verb != Verb::kSplit || !destination_of(arguments.output).leaves_files) return;
-    const NamesOfRun names(context);
+    const OutputOptions& output = arguments.output;
+    if (arguments.verb != Verb::kSplit || !destination_of(output).leaves_files) return;
+    const bool is_by_value = arguments.policy.by && !arguments.policy.by->buckets;
+    const PieceNamer namer(output.names, context.location.name(), output.first_index, 1,
+                           is_by_value ? std::optional<std::uint64_t>(1) : std::nullopt);
+    const std::string folder(namer.folder());
+    const std::string rejects = arguments.rejects ? arguments.rejects->path : "";
     bool is_beside = false;
-    for (const Location& input : arguments.inputs.all()) {
-        if (!input.is_url() && !input.is_stream() && names.heed(input.name())) is_beside = true;
+    for (const Location& location : arguments.inputs.all()) {
+        if (location.is_url() || location.is_stream()) continue;
+        const std::string& input = location.name();
+        const std::string beside = folder + input.substr(input.rfind('/') + 1);
+        if ((namer.could_name(beside) || namer.could_name_by_value(beside)) && is_file_at(input, beside))
+            throw UsageError(formatted("'{}' is an input, and might become a piece", input));
+        for (const std::string& written : {output.manifest, output.report, rejects}) {
+            if (is_file_at(input, written))
+                throw UsageError(formatted("'{}' is an input, and would be replaced", input));
+        }
+        const std::string home(folder_of(input));
+        is_beside = is_beside || (suffix_of(input) == suffix_of(output.names) &&
+                                  is_file_at(home.empty() ? "." : home, folder.empty() ? "." : folder));
     }
     if (!is_beside) return;
-    Diagnostics(context).warn(
-        formatted("the pieces are beside the inputs; a pattern such as *{} finds both the next time",
-                  suffix_of(arguments.output.names)));
+    Diagnostics(context).warn(formatted(
+        "the pieces are beside the inputs; a pattern such as *{} finds both the next time", suffix_of(output.names)));
 }
 
 }  // namespace

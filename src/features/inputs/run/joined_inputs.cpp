@@ -535,7 +535,7 @@ Walker Joined::walker_of(std::size_t number) const {
 bool Joined::is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const {
     if (number + 1 == count()) return is_past_record(walker.state());
     if (const auto quote = walker.open_quote())
-        throw InputError("a quote is not closed at its end, and would go on in the next input", *quote);
+        throw InputError("a quote is not closed at its end, and would go on in the next input", quote);
     if (is_escape(walker.state())) throw InputError("it ends with an escape, which would act in the next input");
     if (number == 0 && walker.offset() == lead_.size) return !lead_.is_preamble || is_line_break(last);
     return is_past_record(walker.state());
