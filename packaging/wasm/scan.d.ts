@@ -13,7 +13,6 @@ export interface Counts { state: State; records: number; last: number | null; op
 export interface Source {
   size: number;
   chunk?: number; // how much is read at once
-  release?(bytes: Uint8Array): void; // what was read, and is not needed any more
   read(begin: number, end: number): Uint8Array | Promise<Uint8Array>;
 }
 /** A Blob, a FileHandle of node:fs/promises, bytes, or a source. */

@@ -17,20 +17,7 @@ export class InputChanged extends Error {}
 export async function sourceOf(input) {
   if (input instanceof Uint8Array) return {size: input.length, read: (begin, end) => input.subarray(begin, end)};
   if (typeof Blob !== 'undefined' && input instanceof Blob) {
-    let [ahead, next] = [null, -1];  // what follows is read meanwhile
-    const get = (begin, end) => input.slice(begin, end).arrayBuffer();
-    return {
-      size: input.size,
-      chunk: 2 * CHUNK,
-      release: bytes => bytes.buffer.transfer?.(0),  // garbage would be collected much later
-      async read(begin, end) {
-        const bytes = begin === next ? ahead : get(begin, end);
-        [ahead, next] = [null, -1];
-        if (end - begin === 2 * CHUNK) [ahead, next] = [get(end, Math.min(input.size, end + 2 * CHUNK)), end];
-        const read = new Uint8Array(await bytes);
-        return read.length > end - begin ? read.subarray(0, end - begin) : read;
-      },
-    };
+    return {size: input.size, read: async (begin, end) => new Uint8Array(await input.slice(begin, end).arrayBuffer())};
   }
   if (typeof input.stat !== 'function') return input;
   return {
@@ -185,7 +172,6 @@ export async function load(wasm) {
         const wanted = Math.min(this.source.size, this.offset + (this.source.chunk ?? CHUNK));
         const bytes = await this.source.read(this.offset, wanted);
         if (bytes.length !== wanted - this.offset) throw new InputChanged();
-        if (this.bytes !== null) this.source.release?.(this.bytes);
         [this.begin, this.end, this.bytes] = [this.offset, wanted, bytes];
         shown = shown === this ? null : shown;
       }

@@ -286,17 +286,22 @@ class Page:
     def used(self):
         """The seconds of processors that the browser has used, and the memory of its processes."""
         root = self.browser.driver.pid if isinstance(self.browser, Chromium) else self.browser.process.pid
-        rows = [line.split(None, 3) for line in subprocess.check_output(
-            ["ps", "-eo", "pid,ppid,rss,args"], text=True).splitlines()[1:]]
+        rows = [line.split() for line in subprocess.check_output(
+            ["ps", "-eo", "pid,ppid"], text=True).splitlines()[1:]]
         mine = {root}
         for _ in range(5):
             mine |= {int(row[0]) for row in rows if int(row[1]) in mine}
-        ticks = 0
+        ticks, memory = 0, []
         for pid in mine:
-            if os.path.exists("/proc/%d/stat" % pid):
+            try:
                 fields = Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK"), sorted((int(row[2]) // 1024 for row in rows if int(row[0]) in mine), reverse=True)
+                status = Path("/proc/%d/status" % pid).read_text()
+            except OSError:
+                continue
+            ticks += int(fields[11]) + int(fields[12])
+            # Without pages of files, and of memory that processes share.
+            memory.append(int(status.split("RssAnon:")[1].split()[0]) // 1024 if "RssAnon:" in status else 0)
+        return ticks / os.sysconf("SC_CLK_TCK"), sorted(memory, reverse=True)
 
 
 def main():
