@@ -200,7 +200,8 @@ public:
             if (context_.arguments.pieces.has_several_inputs)
                 throw ArgumentError("join: the rejects are of several inputs; cleave cat --rejected prints them");
             if (context_.arguments.pieces.header == HeaderMode::kDrop)
-                throw ArgumentError("join: the pieces have no header, so the rejects have no place among their records");
+                throw ArgumentError(
+                    "join: the pieces have no header, so the rejects have no place among their records");
             rejects_ = open_rejected(context_);
             reject_ = rejects_();
         }

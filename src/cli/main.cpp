@@ -87,7 +87,8 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
     const bool has_option = arguments.verb == Verb::kSplit || arguments.verb == Verb::kJoin;
     if (code != std::errc::file_exists || !has_option || arguments.output.replace) return "";
     if (arguments.verb == Verb::kJoin) return "; -f replaces it";
-    return arguments.output.resume || arguments.rejects ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is identical";
+    return arguments.output.resume || arguments.rejects ? "; -f replaces it"
+                                                        : "; -f replaces it, --resume keeps it if it is identical";
 }
 
 // For a file that does not exist and whose name looks like a network address.

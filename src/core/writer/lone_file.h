@@ -53,9 +53,9 @@ private:
     const Input& input_;
     const bool replaces_;
     const mode_t permissions_;
-    std::string name_;       // in directory_
+    std::string name_;                    // in directory_
     std::optional<FileIdentity> before_;  // what had the name when the run began
-    bool may_stay_ = false;  // the file that has the name may be a killed run's
+    bool may_stay_ = false;               // the file that has the name may be a killed run's
     Fd stream_;
     std::optional<Directory> directory_;
     std::unique_ptr<RunMarker> marker_;

@@ -105,8 +105,8 @@ private:
     UnfilledBuffer memory_;
     std::size_t capacity_ = 0;
     bool is_at_end_ = false;
-    std::span<const std::uint8_t> rest_;            // bytes that are not settled
-    bool is_new_ = false;                           // nothing of them was read yet
+    std::span<const std::uint8_t> rest_;  // bytes that are not settled
+    bool is_new_ = false;                 // nothing of them was read yet
     bool is_open_ = false;
     bool has_large_ = false;                        // they begin with a record that is too large
     Place at_;                                      // of them

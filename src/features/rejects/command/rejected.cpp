@@ -119,8 +119,10 @@ void take_rejects(const Given& given, Arguments& arguments) {
         }
         return;
     }
-    for (const char* other : {"snapshot", "plan", "resume", "allow-open-quote", "allow-ragged"})
-        given.refuse_both("rejects", other);
+    for (const char* other : {"snapshot", "plan", "resume"}) given.refuse_both("rejects", other);
+    const std::uint8_t kinds = options.kinds.value_or(bits_of(RejectKind::kFields, RejectKind::kQuotes));
+    if ((kinds & bits_of(RejectKind::kFields)) != 0) given.refuse_both("rejects", "allow-ragged");
+    if ((kinds & bits_of(RejectKind::kQuotes)) != 0) given.refuse_both("rejects", "allow-open-quote");
     check_path(*path, arguments.output);
     options.path = arguments.output.dry_run ? "" : *path;
     options.makes_folder = arguments.output.make_directories;

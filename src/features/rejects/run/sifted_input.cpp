@@ -411,7 +411,8 @@ bool Rejects::begins_next() {
     joined_->go_on(sieve_->at().record);
     rest_ = reader_();
     if (is_open && !rest_.empty())
-        throw InputError("an input ends inside quotes or with an escape, and would go on in the next one", sieve_->at());
+        throw InputError("an input ends inside quotes or with an escape, and would go on in the next one",
+                         sieve_->at());
     if (!rest_.empty()) begin(sieve_->at());
     return !rest_.empty();
 }
