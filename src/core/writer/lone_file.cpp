@@ -44,18 +44,31 @@ LoneFile::LoneFile(const std::string& path, const Input& input, bool replace, mo
     name_ = path.substr(folder.size());
     require_unreserved(name_);
     directory_.emplace(folder);
-    if (const auto present = find_replaceable(*directory_, name_, input)) before_ = identity_of(*present);
+    note_file();
     if (!before_ || replace) return;
     may_stay_ = has_markers(*directory_);
     if (!may_stay_) throw SystemError(EEXIST, std::generic_category(), path);
 }
 
+void LoneFile::note_file() {
+    const auto present = find_replaceable(*directory_, name_, input_);
+    before_ = present ? std::optional(identity_of(*present)) : std::nullopt;
+}
+
+bool LoneFile::has_file_of_before() const {
+    const auto present = find_replaceable(*directory_, name_, input_);
+    return present ? before_ && before_->is_same_file(identity_of(*present)) : !before_;
+}
+
 int LoneFile::descriptor() {
     if (is_stream()) return stream_.get();
     if (!file_) {
+        // What follows may put back a file that a killed run has replaced.
+        const bool is_as_before = replaces_ && has_file_of_before();
         marker_ = RunMarker::take(*directory_, run_id(*directory_, name_));
         if (!marker_) throw OutputError(path_, "another run is writing it");
         clear_leftovers(*directory_);
+        if (is_as_before) note_file();
         file_.emplace(marker_->create(*directory_, name_, permissions_));
     }
     return file_->descriptor();
@@ -67,10 +80,9 @@ void LoneFile::publish() {
     descriptor();
     if (may_stay_ && file_->present(input_.cancellation())) {
         file_.reset();
-    } else if (const auto present = replaces_ ? find_replaceable(*directory_, name_, input_) : std::nullopt) {
-        // It may be a piece of this run.
-        if (!before_ || !before_->is_same_file(identity_of(*present)))
-            throw OutputError(path_, "another file has taken the name since this run began");
+    } else if (replaces_ && find_replaceable(*directory_, name_, input_)) {
+        // Another file may be a piece of this run.
+        if (!has_file_of_before()) throw OutputError(path_, "another file has taken the name since this run began");
         published_.emplace(marker_->exchange(std::move(*file_)));
         marker_->note_success();
     } else {

@@ -49,6 +49,9 @@ public:
     void commit() noexcept;
 
 private:
+    void note_file();
+    bool has_file_of_before() const;
+
     const std::string path_;
     const Input& input_;
     const bool replaces_;
