@@ -185,6 +185,19 @@ void throw_in_one(Context& context, const OpenInput& opened, const InputError& e
     throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
 }
 
+// Goes on to the first of several inputs that has more bytes than a mark, or to the last.
+void pass_over_empty(Context& context, Input& input, const Cancellation* cancellation) {
+    LocationList& inputs = context.arguments.inputs;
+    while (inputs.size() > 1) {
+        const auto bytes = input.peek(4);
+        const bool seems_compressed = compression_named_by(context.location.name()) != Compression::kNone;
+        if (bytes.size() != bom_size(bytes) || (seems_compressed && input.compression() == Compression::kNone)) return;
+        inputs.remove_first();
+        context.location = inputs.front();
+        input = open_input(context, context.location, cancellation, Access::kMapped);
+    }
+}
+
 }  // namespace
 
 Input open_input(const Context& context, const Location& location, const Cancellation* cancellation, Access access) {
@@ -202,12 +215,6 @@ void refuse_unfit(Context& context, Input& input, const std::optional<ForeignFor
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
 }
 
-// Whether the input has no bytes but a mark.
-bool is_without_bytes(Input& input) {
-    const auto bytes = input.peek(4);
-    return bytes.size() == bom_size(bytes);
-}
-
 void with_input(Context& context, const Location& location, const Cancellation* cancellation,
                 FunctionRef<void(OpenInput&)> work) {
     const auto began = std::chrono::steady_clock::now();
@@ -216,15 +223,8 @@ void with_input(Context& context, const Location& location, const Cancellation* 
     context.are_records_lines = false;
     context.meter.reset();
     Input input = open_input(context, location, cancellation, Access::kMapped);
-    LocationList& inputs = context.arguments.inputs;
-    const bool are_joined = joins_inputs(context.arguments.verb) && inputs.size() > 1;
-    while (are_joined && inputs.size() > 1 && is_without_bytes(input) &&
-           (input.compression() != Compression::kNone ||
-            compression_named_by(context.location.name()) == Compression::kNone)) {
-        inputs.remove_first();
-        context.location = inputs.front();
-        input = open_input(context, context.location, cancellation, Access::kMapped);
-    }
+    const bool are_joined = joins_inputs(context.arguments.verb) && context.arguments.inputs.size() > 1;
+    if (are_joined) pass_over_empty(context, input, cancellation);
     input.set_threads(context.arguments.execution.thread_count());
     if (location.is_stream() && is_terminal(STDIN_FILENO))
         Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");

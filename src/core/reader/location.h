@@ -63,7 +63,8 @@ public:
     LocationList(std::string text, char end) : names_(std::move(text)) {
         std::ranges::replace(names_, end, '\0');
         const auto are_ends = [](char one, char next) { return one == '\0' && next == '\0'; };
-        names_.erase(std::unique(names_.begin(), names_.end(), are_ends), names_.end());
+        const auto rest = std::ranges::unique(names_, are_ends);
+        names_.erase(rest.begin(), rest.end());
         if (names_.starts_with('\0')) names_.erase(0, 1);
         if (!names_.empty() && !names_.ends_with('\0')) names_.push_back('\0');
         for (std::size_t at = 0; at < names_.size(); at = names_.find('\0', at) + 1) note(at);

@@ -197,6 +197,24 @@ std::optional<std::size_t> Sieve::settle_large(std::size_t from) {
     return 0;
 }
 
+// Counts or rejects the records of the block, which was read from `from` on, up to one that is too large or begins at
+// `most` or later. Returns how many.
+std::size_t Sieve::judge_all(const RecordBlock& block, std::size_t from, std::size_t most) {
+    const std::size_t count = block.record_count();
+    std::size_t r = 0;
+    for (; r < count && from + block.rows[r].begin < most && block.record(r).size() <= rules_.max_record; ++r) {
+        const bool is_sound = fields_ == 0 || block.rows[r + 1].first - block.rows[r].first == fields_;
+        if (is_sound && !reads_bytes_) {
+            ++at_.record;
+        } else {
+            judge(block, r, from);
+        }
+    }
+    is_open_ = is_at_end_ && r == count && r > 0 && block.ends.back() == block.bytes.size() &&
+               (rejects_.empty() || rejects_.back().offset < at_.offset + from + block.rows[r - 1].begin);
+    return r;
+}
+
 // Settles what it can of rest_.
 void Sieve::settle(bool may_be_large) {
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(rest_.size(), end_ - at_.offset));
@@ -210,18 +228,7 @@ void Sieve::settle(bool may_be_large) {
             if (size) continue;
         }
         const RecordBlock block = read(from, all, is_at_end_);
-        const std::size_t count = block.record_count();
-        std::size_t r = 0;
-        for (; r < count && from + block.rows[r].begin < most && block.record(r).size() <= rules_.max_record; ++r) {
-            const bool is_sound = fields_ == 0 || block.rows[r + 1].first - block.rows[r].first == fields_;
-            if (is_sound && !reads_bytes_) {
-                ++at_.record;
-            } else {
-                judge(block, r, from);
-            }
-        }
-        is_open_ = is_at_end_ && r == count && r > 0 && block.ends.back() == block.bytes.size() &&
-                   (rejects_.empty() || rejects_.back().offset < at_.offset + from + block.rows[r - 1].begin);
+        const std::size_t r = judge_all(block, from, most);
         const std::size_t reach = fault_ ? std::min(fault_->at + 1, rest_.size()) : rest_.size();
         from += block.rows[r].begin;
         if (from >= most) break;

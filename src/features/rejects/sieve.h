@@ -89,6 +89,7 @@ private:
     void pass_large();
     RecordBlock read(std::size_t from, std::size_t size, bool at_end);
     void judge(const RecordBlock& block, std::size_t r, std::size_t from);
+    std::size_t judge_all(const RecordBlock& block, std::size_t from, std::size_t most);
     void reject(std::size_t begin, std::uint64_t size, RejectKind kind, std::string reason);
     std::size_t reject_line(std::size_t from);
     std::optional<std::size_t> settle_large(std::size_t from);

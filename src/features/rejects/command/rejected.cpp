@@ -2,10 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,30 +64,38 @@ void take_kinds(const Given& given, RejectOptions& options) {
 // Reads the file a line at a time.
 class RejectLines {
 public:
-    explicit RejectLines(const Location& location)
-        : name_(location.shown()), file_(::fdopen(open_file(location).release(), "r")) {}
-    RejectLines(const RejectLines&) = delete;
-    RejectLines& operator=(const RejectLines&) = delete;
-    ~RejectLines() { std::free(line_); }  // NOLINT(cppcoreguidelines-no-malloc): getline() has allocated it
+    explicit RejectLines(const Location& location) : name_(location.shown()), file_(open_file(location)) {}
 
     // Returns nothing at the end. Throws what open_rejected() says.
     std::optional<ListedReject> next() {
-        const ssize_t size = ::getline(&line_, &capacity_, file_.get());
-        if (size < 0 && std::feof(file_.get()) == 0) throw_errno(name_);
-        if (size <= 0) return std::nullopt;
-        std::string_view line(line_, static_cast<std::size_t>(size));
+        std::size_t end = lines_.find('\n', next_);
+        if (end == std::string::npos) lines_.erase(0, std::exchange(next_, 0));
+        while (end == std::string::npos) {
+            const std::size_t searched = lines_.size();
+            lines_.resize(searched + kReadSize);
+            const auto room = std::span(lines_).subspan(searched);
+            lines_.resize(searched + read_some(file_.get(), {reinterpret_cast<std::uint8_t*>(room.data()), kReadSize},
+                                               nullptr, name_));
+            if (lines_.size() == searched) break;
+            end = lines_.find('\n', searched);
+        }
+        if (next_ == lines_.size()) return std::nullopt;
+        end = std::min(end, lines_.size());
+        const auto line = std::string_view(lines_).substr(next_, end + 1 - next_);
         sum_.add(bytes_of(line));
-        if (line.ends_with('\n')) line.remove_suffix(1);
-        return reject_of_line(line);
+        const std::size_t begin = std::exchange(next_, next_ + line.size());
+        return reject_of_line(line.substr(0, end - begin));
     }
     // Of what was read.
     std::uint32_t crc32c() const { return sum_.value(); }
 
 private:
+    static constexpr std::size_t kReadSize = std::size_t{1} << 16;
+
     const std::string name_;
-    const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file_;
-    char* line_ = nullptr;
-    std::size_t capacity_ = 0;
+    const Fd file_;
+    std::string lines_;
+    std::size_t next_ = 0;  // where the next line begins in them
     Crc32c sum_;
 };
 

@@ -10,6 +10,7 @@
 // After kMostDoubts wrong guesses the rest is sifted in order. A stream is sifted on its way.
 #include <algorithm>
 #include <atomic>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -273,8 +274,10 @@ public:
             sift({batch_.place.offset, 0}, batch_.bytes, batch_.place.offset + batch_.bytes.size(),
                  [&] { found_.insert(found_.end(), sieve_.rejects().begin(), sieve_.rejects().end()); });
             is_sound_ = true;
-        } catch (const DoubtfulBatch&) {
-        } catch (const InputError&) {  // it is thrown again if the guess is right
+        } catch (const DoubtfulBatch& doubt) {
+            std::ignore = doubt;
+        } catch (const InputError& error) {  // it is thrown again if the guess is right
+            std::ignore = error;
         }
     }
 
