@@ -19,7 +19,7 @@ void* __cxa_allocate_exception(std::size_t size) noexcept { return std::malloc(s
 }
 }
 
-// In place of those of the C++ library, which print.
+// Replaces what the C++ library has, which prints.
 _LIBCPP_BEGIN_NAMESPACE_STD
 void __libcpp_verbose_abort(const char* /*format*/, ...) { __builtin_trap(); }
 _LIBCPP_END_NAMESPACE_STD

@@ -268,6 +268,7 @@ private:
         if (!job_.rejects || sifting_ != nullptr) return;
         RejectOptions options = *job_.rejects;
         options.has_texts = options.has_texts && !has_rules();
+        options.waits = false;  // no stage reads all of the input in order
         if (job_.output.dry_run) options.path.clear();
         own_sifting_ = sift(input_, dialect_, policy_, options, job_.execution);
         sifting_ = own_sifting_.get();

@@ -35,7 +35,7 @@ struct Wasm : AnyIsa {
         std::memcpy(out, &mask, sizeof mask);
     }
 
-    // There is no carry-less multiplication.
+    // WebAssembly has no carry-less multiplication.
     static std::uint64_t prefix_xor(std::uint64_t bits) { return prefix_xor_by_shifts(bits); }
 
     static std::uint64_t popcount(std::uint64_t bits) { return static_cast<std::uint64_t>(__builtin_popcountll(bits)); }

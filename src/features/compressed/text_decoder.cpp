@@ -59,7 +59,7 @@ std::uint8_t tail_byte(std::uint32_t character, unsigned shift) {
     return static_cast<std::uint8_t>(0x80 | (character >> shift & 0x3F));
 }
 
-// For a character below 10000 that is no surrogate.
+// For a character below U+10000 that is not a surrogate.
 std::uint8_t* append(std::uint8_t* to, std::uint16_t character) {
     if (character < 0x80) {
         *to++ = static_cast<std::uint8_t>(character);

@@ -297,7 +297,7 @@ private:
     std::atomic<std::size_t> faulty_ = SIZE_MAX;  // an input
     std::uint64_t size_ = 0;                      // of the joined input so far
     std::uint32_t permissions_ = 0777;            // what all inputs allow
-    std::map<std::size_t, Input> pipes_;          // those that are read only once, by their numbers
+    std::map<std::size_t, Input> pipes_;          // pipes and standard input, by their numbers
     LineEnd lacking_;                             // behind the last input with bytes that are taken
 
     Mutex mutex_;
@@ -419,7 +419,8 @@ void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
             Input input = options_.open(number);
             options_.examine(number, input);
             add_part(number, input);
-            if (!InputParts::source(input).is_file()) pipes_.emplace(number, std::move(input));
+            const bool is_read_once = location(number).is_stream() || !InputParts::source(input).is_file();
+            if (is_read_once) pipes_.emplace(number, std::move(input));
         });
     }
     refuse_same_files();
@@ -461,6 +462,10 @@ void Joined::throw_if_changed() {
         const Location place = location(number);
         if (place.is_url()) continue;  // reading notices a new version of a remote file
         about(number, [&] {
+            if (place.is_stream()) {  // a file behind standard input
+                open(number);
+                return;
+            }
             struct stat status;
             if (::stat(place.name().c_str(), &status) != 0) throw_errno(place.name());
             if (digest_of(identity_of(status)) != parts_[number].version) throw InputChangedError();
