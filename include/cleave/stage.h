@@ -119,6 +119,7 @@ struct StageCounts {
     std::uint64_t records = 0;      // not counting the header, but including empty ones
     std::uint64_t empty_records = 0;
     std::vector<std::uint64_t> forbidden;  // values with each of Stage::forbidden()
+    std::vector<std::uint64_t> met;        // values at each of Stage::paths()
 
     StageCounts& operator+=(const StageCounts& other);
 };
@@ -152,6 +153,8 @@ public:
     std::vector<StageRule> rules() const;
     // What StageOptions::forbid and forbid_patterns name, in this order.
     const std::vector<StageForbidden>& forbidden() const;
+    // In JSON Lines: the paths that the rules and StageOptions::select name, each once. Otherwise none.
+    std::vector<std::string> paths() const;
     // Columns of the output that neither a rule nor the default covers: they stay as they are.
     std::vector<std::string> unnamed_columns() const;
     // HMAC-SHA-256, in hex, under the first key of key_ids(), of everything that determines what is written. Each key

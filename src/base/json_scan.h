@@ -111,6 +111,7 @@ private:
 
     void close() {
         --level_;
+        if constexpr (requires { sink_.closed(level_, at_); }) sink_.closed(level_, at_ + 1);
         step();
     }
 
@@ -147,6 +148,7 @@ private:
 //   key(level, string)          a key of an object, with its quotes; its value follows
 //   element(level, index)       an element of an array follows; counted from 0
 //   value(level, kind, bytes)   a value: its bytes, or only the opening bracket of an object or array
+//   closed(level, behind)       the end of such an object or array; the sink need not have this function
 template <class Sink>
 std::optional<JsonFault> scan_json(const std::uint8_t* at, const std::uint8_t* end, Sink& sink) {
     return JsonScan<Sink>(at, end, sink).run();

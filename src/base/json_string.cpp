@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/bits.h"
+#include "base/utf8.h"
 
 namespace cleave {
 namespace {
@@ -78,6 +79,20 @@ Character next_of(const std::uint8_t* at, const std::uint8_t* end) {
     return encoded(unit, next);
 }
 
+// The letter of an escape sequence of two bytes, or 0.
+char short_escape(std::uint8_t byte) {
+    switch (byte) {
+        case '\b': return 'b';
+        case '\t': return 't';
+        case '\n': return 'n';
+        case '\f': return 'f';
+        case '\r': return 'r';
+        case '"':
+        case '\\': return static_cast<char>(byte);
+        default: return 0;
+    }
+}
+
 }  // namespace
 
 const std::uint8_t* skip_plain_text(const std::uint8_t* at, const std::uint8_t* end) {
@@ -111,6 +126,17 @@ std::uint64_t write_json_text(const std::uint8_t* at, const std::uint8_t* end, s
     return static_cast<std::uint64_t>(out - begin);
 }
 
+bool has_lone_surrogate(const std::uint8_t* at, const std::uint8_t* end) {
+    while (at != end) {
+        at = static_cast<const std::uint8_t*>(std::memchr(at, '\\', static_cast<std::size_t>(end - at)));
+        if (at == nullptr) return false;
+        const Character next = next_of(at, end);
+        if (next.size == 3 && next.bytes[0] == 0xED && next.bytes[1] >= 0xA0) return true;
+        at = next.behind;
+    }
+    return false;
+}
+
 bool is_json_text(const std::uint8_t* at, const std::uint8_t* end, std::string_view text) {
     const auto size = static_cast<std::size_t>(end - at);
     if (size < text.size()) return false;
@@ -124,6 +150,42 @@ bool is_json_text(const std::uint8_t* at, const std::uint8_t* end, std::string_v
         at = next.behind;
     }
     return text.empty();
+}
+
+std::optional<std::uint64_t> escaped_size(std::span<const std::uint8_t> text) {
+    std::uint64_t size = text.size();
+    const std::uint8_t* at = text.data();
+    const std::uint8_t* const end = at + text.size();
+    for (;;) {
+        at = skip_plain_text(at, end);
+        if (at == end) return size;
+        const std::uint64_t taken = utf8_size(at, end);
+        if (taken == 0) return std::nullopt;
+        if (taken == 1) size += short_escape(*at) != 0 ? 1 : static_cast<std::uint64_t>(kUnitSize) - 1;
+        at += taken;
+    }
+}
+
+void write_escaped(std::span<const std::uint8_t> text, std::uint8_t* out) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    const std::uint8_t* at = text.data();
+    for (const std::uint8_t* const end = at + text.size(); at != end; ++at) {
+        const std::uint8_t* const behind = skip_plain_text(at, end);
+        out = std::copy(at, behind, out);
+        at = behind;
+        if (at == end) return;
+        const char letter = short_escape(*at);
+        if (letter != 0) {
+            *out++ = '\\';
+            *out++ = static_cast<std::uint8_t>(letter);
+        } else if (*at < ' ') {
+            out = std::ranges::copy(std::string_view("\\u00"), out).out;
+            *out++ = static_cast<std::uint8_t>(kHex[*at >> 4U]);
+            *out++ = static_cast<std::uint8_t>(kHex[*at & 0xFU]);
+        } else {
+            *out++ = *at;
+        }
+    }
 }
 
 }  // namespace cleave

@@ -1,7 +1,9 @@
-// JSON strings: where they end, and the text that they stand for.
+// JSON strings: where they end, the text that they stand for, and how to write one.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 
 namespace cleave {
@@ -20,7 +22,15 @@ const std::uint8_t* skip_escape(const std::uint8_t* at, const std::uint8_t* end)
 // different strings never become the same text.
 std::uint64_t write_json_text(const std::uint8_t* at, const std::uint8_t* end, std::uint8_t* out);
 
+// Whether the string has half a surrogate pair, which stands for no character.
+bool has_lone_surrogate(const std::uint8_t* at, const std::uint8_t* end);
+
 // Whether the string stands for `text`.
 bool is_json_text(const std::uint8_t* at, const std::uint8_t* end, std::string_view text);
+
+// Writes valid UTF-8 between the quotes of a string. escaped_size() is how many bytes that takes; nothing if the text
+// is not UTF-8. Only what must have an escape gets one, the shortest.
+std::optional<std::uint64_t> escaped_size(std::span<const std::uint8_t> text);
+void write_escaped(std::span<const std::uint8_t> text, std::uint8_t* out);
 
 }  // namespace cleave

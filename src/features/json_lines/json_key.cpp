@@ -1,58 +1,22 @@
-// The key of a line of JSON: the syntax of the path that names it, and its value.
+// The key of a line of JSON. The key is the value at a path:
 //
-//   path    the simple part of jq's: .a.b, ."a key, in quotes", .a[0] for the first element of an array, and . for the
-//           whole line. A quote inside quotes is doubled, as in the names of columns.
-//   value   a string: its text. A number, true and false: as they are written. null, a value that is not there, and a
-//           blank line: the empty value. An object or an array: none; that is a fault in the input.
+//   a string               its text
+//   a number, true, false  as they are written
+//   null, no value, and in a blank line   the empty value
+//   an object, an array    none; that is a fault in the input
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/json_string.h"
 #include "cleave/error.h"
-#include "features/json_lines/json_path.h"
+#include "features/json_lines/json_find.h"
 #include "rows/values/key_path.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::string_view kStops = ".[]";
-
-std::uint64_t parse_index(RuleScanner& scanner) {
-    scanner.accept("[");
-    const std::uint64_t index = scanner.digits();
-    if (!scanner.at_text("]")) scanner.expected("']' after the number");
-    scanner.accept("]");
-    return index;
-}
-
 bool is_string(Value raw) { return raw.size > 0 && *raw.data == '"'; }
-
-JsonPath parse_json_path(RuleScanner& scanner) {
-    const std::size_t place = scanner.place();
-    if (!scanner.next_is(".")) {
-        scanner.fail("in JSON Lines, a key is named by a path that begins with '.', such as .id or .user.country",
-                     place);
-    }
-    JsonPath path;
-    bool is_first = true;
-    while (scanner.at_text(".") || scanner.at_text("[")) {
-        if (scanner.at_text("[")) {
-            path.emplace_back(parse_index(scanner));
-        } else {
-            scanner.accept(".");
-            if (scanner.at_text("\"")) {
-                path.emplace_back(scanner.quoted());
-            } else if (const std::string_view name = scanner.part(kStops); !name.empty()) {
-                path.emplace_back(std::string(name));
-            } else if (!is_first || scanner.at_text(".")) {
-                scanner.expected("a key after '.'");
-            }
-        }
-        is_first = false;
-    }
-    return path;
-}
 
 class JsonKey final : public KeyPath {
 public:
@@ -114,7 +78,7 @@ Value JsonKey::raw(const std::string& name, const RecordBlock& block, std::size_
 }  // namespace
 
 std::shared_ptr<const KeyPath> parse_key_path(RuleScanner& scanner) {
-    return std::make_shared<const JsonKey>(parse_json_path(scanner));
+    return std::make_shared<const JsonKey>(parse_json_path(scanner, JsonPathSyntax::kOneValue));
 }
 
 }  // namespace cleave

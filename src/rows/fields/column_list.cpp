@@ -122,6 +122,12 @@ ColumnSyntax parse_column(RuleScanner& scanner) {
     }
     column.text = scanner.word();
     if (column.text.empty()) scanner.expected("a column");
+    while (column.text.front() == '.' && scanner.at_text("\"")) {
+        column.kind = ColumnSyntax::Kind::kPath;
+        column.text += in_quotes(scanner.quoted());
+        column.text += scanner.part("");
+    }
+    if (column.kind == ColumnSyntax::Kind::kPath) return column;
     if (column.text == "*") {
         column.kind = ColumnSyntax::Kind::kRest;
     } else if (column.text.find('*') != std::string::npos) {
@@ -316,6 +322,7 @@ std::vector<std::size_t> ColumnFinder::columns_of(const ColumnSyntax& item, cons
         case ColumnSyntax::Kind::kQuoted: return {lookup.named(item.text, item.nth, in_quotes(item.text))};
         case ColumnSyntax::Kind::kNumber: return lookup.numbers(item.first, item.last);
         case ColumnSyntax::Kind::kGlob: return lookup.glob(item.text);
+        case ColumnSyntax::Kind::kPath: lookup.fail("a path names a value in JSON Lines, and no column");
         case ColumnSyntax::Kind::kRest: break;
     }
     return {};

@@ -17,7 +17,7 @@ struct InputColumns {
     bool is_delimiter_given = true;  // false if it was sniffed; then column numbers are refused
     bool is_header_given = true;     // whether -H or --header was given; if not, column numbers are refused
     bool shows_names = true;         // false if a name contains something forbidden; then messages use numbers
-    bool are_paths = false;          // JSON Lines: keys are named by paths, and what is above does not apply
+    bool are_paths = false;          // JSON Lines: the names are the paths in rules; a key is named by a path too
 };
 
 // Whether a message may show the name of a column. A missing quote makes records part of the header, so a name with a
@@ -32,10 +32,11 @@ struct ColumnSyntax {
         kNumber,  // #first, or #first-#last
         kGlob,
         kRest,  // *
+        kPath,  // a path of JSON Lines with quotes in it; without quotes, it is also a word
     };
     Kind kind = Kind::kWord;
     bool is_excluded = false;  // preceded by `!`
-    std::string text;          // the word or glob, or the text between the quotes
+    std::string text;          // the word, glob or path, or the text between the quotes
     std::uint64_t nth = 0;     // for kQuoted, counted from 1; 0 if not given
     std::uint64_t first = 0;   // for kNumber, counted from 1
     std::uint64_t last = 0;

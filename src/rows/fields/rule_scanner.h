@@ -19,6 +19,8 @@ public:
 
     // The byte offset of the next token.
     std::size_t place();
+    // Continues at this offset.
+    void go_to(std::size_t place) { place_ = place; }
     bool at_end();
     bool next_is(std::string_view symbol);
     bool next_is_word();

@@ -42,8 +42,51 @@ Stage complete(Stage stage, Input& input, const InputHead& head, const Execution
     return with_common_classes(std::move(stage), input, head, execution);
 }
 
-// The number of the column in what is written. Throws RuleError with `text` if the column is left out.
+// The first path of JSON Lines that has to lead somewhere and has met no value.
+std::optional<std::size_t> unmet_path(const Stage& stage, const StageCounts& counts) {
+    for (std::size_t i = 0; i < counts.met.size(); ++i) {
+        if (counts.met[i] == 0 && !stage.program().rules.json->paths[i].is_optional) return i;
+    }
+    return std::nullopt;
+}
+
+// Throws InputError if there is such a path: what it should have changed would be published. Usually the first lines
+// settle that; otherwise this reads a blob to its end, and refuses a stream.
+void require_values(Input& input, const InputHead& head, const Stage& stage, const Execution& execution) {
+    const std::optional<JsonRules>& json = stage.program().rules.json;
+    if (!json || std::ranges::all_of(json->paths, &JsonRules::Path::is_optional)) return;
+    const std::span<const std::uint8_t> sniffed = input.peek(kSniffSize);
+    const bool is_all = sniffed.size() < kSniffSize;
+    StageWorker worker(stage, checked_kernel(execution), execution.memory);
+    worker.write(worker.read_sound(sniffed.subspan(std::min<std::size_t>(head.size, sniffed.size())),
+                                   {head.size, head.records}, is_all));
+    StageCounts counts = worker.counts();
+    if (!unmet_path(stage, counts)) return;
+    if (!is_all && !input.is_stream()) {
+        Execution quiet = execution;
+        quiet.meter = nullptr;
+        quiet.offload = nullptr;
+        RecordLane ahead(input, head, stage, quiet);
+        ahead.write_all([](auto, auto) {});
+        counts = ahead.counts();
+    }
+    const std::optional<std::size_t> path = unmet_path(stage, counts);
+    if (!path || counts.records == counts.empty_records) return;
+    const std::string& name = stage.program().rules.names[*path];
+    throw InputError((is_all || !input.is_stream() ? "no line" : "none of the first lines of this stream") +
+                     std::string(" has a value at ") + name + ", which " + json->paths[*path].source.origin +
+                     " names; if none has to, write " + name + "?");
+}
+
+// The number of the column in what is written; a path of JSON Lines needs none. Throws RuleError with `text` if the
+// column is left out.
 std::size_t place_in_output(const KeyColumn& column, const Stage& stage, const RuleText& text) {
+    if (column.path) {
+        const RuleText path{column.name, text.origin};
+        RuleScanner scanner(path);
+        if (!stage.program().paths->leaves_out(parse_json_path(scanner, JsonPathSyntax::kOneValue))) return 0;
+        throw RuleError("the value at " + column.name + " is left out of the pieces", text.origin, text.text, 0);
+    }
     const std::vector<std::size_t>& written = stage.program().rules.selected;
     const auto found = std::ranges::find(written, column.number);
     if (found != written.end()) return static_cast<std::size_t>(found - written.begin());
@@ -90,6 +133,7 @@ Rewriting::Rewriting(Input& input, const Dialect& dialect, const Policy& policy,
       key_(key_of(policy, head_, stage_)),
       lane_(input, head_, stage_, execution) {
     even_.together.reset();
+    require_values(input, head_, stage_, execution);
 }
 
 Findings Rewriting::cut_in_order(PieceSink& sink) {

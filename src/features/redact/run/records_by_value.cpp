@@ -217,8 +217,11 @@ void RecordsByValue::plan_staged() {
     file.append(header, context_.input.cancellation());
     const auto mark = has_header ? std::span<const std::uint8_t>() : rewriting.prefix();
     Collector collector(context_, columns, dropping ? &*dropping : nullptr, mark, header.size(), file);
-    const Stage keyed = with_keys(rewriting.stage(), rewriting.places_in_input(columns), by.drops_columns);
-    Findings findings = rewriting.write_records(collector.followers(), &keyed);
+    // In JSON Lines, keys are read from what is written.
+    const bool are_paths = !columns.empty() && columns.front().path != nullptr;
+    std::optional<Stage> keyed;
+    if (!are_paths) keyed = with_keys(rewriting.stage(), rewriting.places_in_input(columns), by.drops_columns);
+    Findings findings = rewriting.write_records(collector.followers(), keyed ? &*keyed : nullptr);
     findings.size = header.size() + mark.size() + collector.size();
     PlanByValue::Written shares = collector.finish(header.size());
     file.finish();

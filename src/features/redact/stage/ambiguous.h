@@ -20,5 +20,7 @@ bool has_escaped_quote(std::span<const std::uint8_t> bytes, std::uint8_t quote) 
 // because its token could then be part of a key. Letter case and leading blanks are ignored, because `lower` and `trim`
 // would remove them.
 bool has_reserved_text(std::span<const std::uint8_t> value) noexcept;
+constexpr const char* kReservedText =
+    "a value has the byte 0xFF before \"cleave \", as what keys are derived from: it gets no token";
 
 }  // namespace cleave

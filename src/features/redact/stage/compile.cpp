@@ -43,6 +43,13 @@ InputColumns columns_of_record(const RecordBlock& first_record, const Dialect& d
     return columns;
 }
 
+// In JSON Lines, the paths in the rules are the columns.
+InputColumns columns_of_json() {
+    InputColumns columns;
+    columns.are_paths = true;
+    return columns;
+}
+
 FieldReader reader_of_first(const Dialect& dialect) {
     return {dialect, kernel_by_name("scalar"), Reading::kUnambiguous, 0};
 }
@@ -112,6 +119,7 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
         text.append(std::to_string(part.size())).append(":").append(part);
     };
     for (const std::size_t column : program.rules.selected) add(std::to_string(column));
+    if (program.rules.json && options.select) add(options.select->text);
     add(options.null_token);
     for (const Rule& rule : program.rules.rules) {
         add(rule.source.text);
@@ -155,33 +163,24 @@ bool has_forbidden_name(const InputColumns& columns, const Stage::Program& progr
     });
 }
 
-// Rules on JSON Lines would have to write JSON.
-void refuse_json_lines(const StageOptions& options) {
-    constexpr const char* kReason =
-        "rules change columns, which JSON Lines does not have; change the lines first, with jq -c for example";
-    const RuleText none;
-    const RuleText& first = options.select ? *options.select : options.rules.empty() ? none : options.rules.front();
-    if (first.origin.empty()) throw ArgumentError(kReason);
-    throw RuleError(kReason, first.origin, first.text, 0);
-}
-
 }  // namespace
 
 InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dialect& dialect, bool has_header) {
+    if (is_json_lines(dialect)) return columns_of_json();
     return columns_of_record(reader_of_first(dialect).read(first_record, {}, true), dialect, has_header);
 }
 
 Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
              bool has_header, const KeyRing* keys, const Cancellation* cancellation) {
     check(options);
-    if (is_json_lines(dialect)) refuse_json_lines(options);
     const DialectCodec codec(dialect);
+    const bool is_json = is_json_lines(dialect);
     FieldReader reader = reader_of_first(dialect);
-    const RecordBlock record = reader.read(first_record, {}, true);
+    const RecordBlock record = reader.read(is_json ? std::span<const std::uint8_t>() : first_record, {}, true);
     const bool refuses_backslash = dialect.quote && dialect.quote != '\\' && !dialect.escape &&
                                    dialect.delimiter != '\\' && !options.is_escape_given;
     if (refuses_backslash) refuse_escaped_quotes(record, *dialect.quote);  // its message counts the columns
-    InputColumns columns = columns_of_record(record, dialect, has_header);
+    InputColumns columns = is_json ? columns_of_json() : columns_of_record(record, dialect, has_header);
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
     auto program = std::make_shared<Program>(dialect);
@@ -191,12 +190,16 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     KeyUses uses = keys != nullptr ? KeyUses(keys->names(), keys->keys().versions) : KeyUses({});
     RuleSet rules =
         resolve_rules({options.select, options.rules, options.default_action, options.files}, columns, uses);
-    check_constants(rules, codec);
+    if (!is_json) check_constants(rules, codec);
     const auto* token = reinterpret_cast<const std::uint8_t*>(options.null_token.data());
+    if (is_json && !options.null_token.empty()) {
+        throw RuleError("in JSON Lines, a value that becomes null is null", "--redact-null", options.null_token, 0);
+    }
     if (!codec.is_plain({token, options.null_token.size()})) {
         throw RuleError("the token would need quotes", "--redact-null", options.null_token, 0);
     }
-    program->column_count = columns.count;
+    if (is_json) program->paths = std::make_shared<const JsonPaths>(rules);
+    program->column_count = rules.column_count;
     program->rules = std::move(rules);
     program->refuses_backslash = refuses_backslash;
     program->null_token = options.null_token;
@@ -252,6 +255,10 @@ std::vector<StageRule> Stage::rules() const {
         for (const std::size_t column : rule.columns) made.columns.push_back(program_->rules.names[column]);
     }
     return rules;
+}
+
+std::vector<std::string> Stage::paths() const {
+    return program_->rules.json ? program_->rules.names : std::vector<std::string>();
 }
 
 const std::vector<StageForbidden>& Stage::forbidden() const { return program_->forbidden; }

@@ -71,8 +71,9 @@ struct FlatRule {
 enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
 
 // kIn also stands for `=`. kRare holds for the records that `suppress` applies to; see stage/operations/suppress.h.
+// kString holds if the value that the rule is about to change is a string of JSON.
 // NOLINTNEXTLINE(performance-enum-size): a word of the device
-enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty, kRare };
+enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty, kRare, kString };
 
 struct FlatCondition {
     std::uint32_t column;

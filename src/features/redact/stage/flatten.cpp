@@ -116,7 +116,7 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
         made.first_condition = static_cast<std::uint32_t>(conditions.size());
         made.condition_count = static_cast<std::uint32_t>(rule.conditions.size());
         made.changes_empty = rule.changes_empty ? 1 : 0;
-        made.is_plain = is_always_plain(rule, program.codec) ? 1 : 0;
+        made.is_plain = !program.paths && is_always_plain(rule, program.codec) ? 1 : 0;
         made.makes_tokens = makes_tokens(rule) ? 1 : 0;
         rules.push_back(made);
         for (const Condition& condition : rule.conditions) {
@@ -168,9 +168,9 @@ std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const
 
 std::optional<SecretMemory> flat_for_device(const Stage& stage) {
     const Stage::Program& program = stage.program();
-    const bool is_for_device = !program.dialect.escape && program.dialect.quoting == Quoting::kFieldStart &&
-                               program.watched.empty() && program.key_count == 0 &&
-                               std::ranges::none_of(program.rules.rules, is_for_cpu);
+    const bool is_for_device = !program.paths && !program.dialect.escape &&
+                               program.dialect.quoting == Quoting::kFieldStart && program.watched.empty() &&
+                               program.key_count == 0 && std::ranges::none_of(program.rules.rules, is_for_cpu);
     if (!is_for_device) return std::nullopt;
     FlatProgram flat = program.flat();
     flat.states.count = program.keys != nullptr ? static_cast<std::uint32_t>(program.uses.uses().size()) : 0;

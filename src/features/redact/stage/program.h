@@ -14,6 +14,7 @@
 #include "features/redact/stage/class_digester.h"
 #include "features/redact/stage/dialect_codec.h"
 #include "features/redact/stage/flat_program.h"
+#include "features/redact/stage/json_paths.h"
 #include "features/redact/stage/key_names.h"
 #include "features/redact/stage/rules.h"
 
@@ -26,9 +27,10 @@ struct Stage::Program {
     DialectCodec codec;
     std::size_t column_count = 0;
     RuleSet rules;
-    std::vector<std::uint8_t> flat_bytes;   // see stage/flatten.h
-    std::size_t key_count = 0;              // number of columns given to with_keys()
-    std::vector<std::size_t> keys_as_read;  // the last of these columns: what is read in them, not what is written
+    std::shared_ptr<const JsonPaths> paths;  // in JSON Lines, otherwise null
+    std::vector<std::uint8_t> flat_bytes;    // see stage/flatten.h
+    std::size_t key_count = 0;               // number of columns given to with_keys()
+    std::vector<std::size_t> keys_as_read;   // the last of these columns: what is read in them, not what is written
     // The columns of the output if anything is forbidden, otherwise none. Their values are searched if they stay as
     // they are.
     std::vector<std::size_t> watched;

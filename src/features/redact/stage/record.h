@@ -31,6 +31,7 @@
 //   hasher()                          the hasher for operations; see stage/operation.h
 //   context(record, operation)        the context for a CpuOperation
 //   is_rare(record)                   whether `suppress` applies to the record; see CommonClasses
+//   is_string(record)                 only for JSON: whether the value is a string
 //   change(record, column, sink)      calls change_field()
 //   encode(record, field, out, size, is_quoted)   creates the field for a value that may need quotes or escapes:
 //                                     the value is at `out`, or one byte later if `is_quoted`; returns the field's size
@@ -157,6 +158,9 @@ CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record,
     const FieldSpan field = record.field(one.column);
     if (one.kind >= ConditionKind::kEmpty) {
         if (one.kind == ConditionKind::kRare) return side.is_rare(record);
+        if constexpr (requires { side.is_string(record); }) {
+            if (one.kind == ConditionKind::kString) return side.is_string(record);
+        }
         return is_empty(side, record, field) == (one.kind == ConditionKind::kEmpty);
     }
     const Value found = side.decode(record, field);

@@ -13,6 +13,9 @@
 // then, messages do not name any columns, because the name may be a value.
 //
 // Every check looks at all rules, even for columns that are dropped.
+//
+// In JSON Lines, every path that rules and --select name counts as a column whose name is the path. So the first step
+// is to collect them. Whether they lead anywhere is only known once all lines have been read.
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -24,6 +27,7 @@
 #include <variant>
 #include <vector>
 
+#include "features/redact/stage/json_columns.h"
 #include "features/redact/stage/key_names.h"
 #include "features/redact/stage/rule_parser.h"
 #include "features/redact/stage/rule_scope.h"
@@ -71,9 +75,11 @@ bool has_name_of(const InputColumns& columns, const RuleRequest& request) {
 
 class Resolver {
 public:
-    Resolver(const RuleRequest& request, const InputColumns& columns, KeyUses& keys)
+    // `json` is null unless the columns are those of JSON Lines.
+    Resolver(const RuleRequest& request, const InputColumns& columns, KeyUses& keys, JsonColumns* json)
         : request_(request),
           columns_(columns),
+          json_(json),
           keys_(keys),
           is_vouched_for_(columns.names.empty() || columns.is_header_given || has_name_of(columns, request)),
           shows_names_(is_vouched_for_ && columns.shows_names),
@@ -86,6 +92,7 @@ public:
             rules_.names.push_back("#" + std::to_string(i + 1));
         }
         rules_.of_column.resize(columns_.count);
+        if (json_ != nullptr) rules_.json.emplace().paths = json_->paths();
         if (request_.default_action) {
             default_ =
                 Default{*request_.default_action, {std::string(name_of(*request_.default_action)), "--redact-default"}};
@@ -108,7 +115,9 @@ public:
 
 private:
     void select() {
-        if (request_.select) {
+        if (json_ != nullptr) {
+            if (request_.select) rules_.json->selection = json_->selection(*request_.select);
+        } else if (request_.select) {
             RuleScanner scanner(*request_.select);
             const std::vector<ColumnSyntax> list = parse_columns(scanner);
             if (!scanner.at_end()) scanner.expected("',' or the end after a column");
@@ -125,7 +134,8 @@ private:
     }
 
     void add_rule(const RuleText& source) {
-        const RuleSyntax syntax = parse_rule(source);
+        RuleSyntax syntax = parse_rule(source);
+        if (json_ != nullptr) json_->name(syntax, source);
         Rule rule;
         rule.source = source;
         rule.columns = finder_.set(syntax.columns, source);
@@ -133,6 +143,11 @@ private:
         rule.operation_name = syntax.operation.name;
         rule.changes_empty = syntax.changes_empty;
         for (const ConditionSyntax& condition : syntax.conditions) {
+            if (condition.kind == ConditionKind::kString) {
+                if (json_ == nullptr) fail("only values in JSON Lines can be a string", source, condition.column.place);
+                rule.conditions.push_back({SIZE_MAX, condition.kind, {}});
+                continue;
+            }
             rule.conditions.push_back({finder_.one(condition.column, source), condition.kind, condition.values});
         }
         if (operation_of<Suppress>(rule) != nullptr) settle_suppress(rule, syntax);
@@ -152,6 +167,7 @@ private:
     }
 
     void settle_suppress(Rule& rule, const RuleSyntax& syntax) {
+        if (json_ != nullptr) fail("suppress is not available for JSON Lines", rule.source, syntax.operation.place);
         if (rules_.suppress) fail("suppress can be used only once", rule.source, syntax.operation.place);
         if (!rule.conditions.empty()) fail("suppress has no condition", rule.source, syntax.condition_place);
         for (const std::size_t column : rule.columns) {
@@ -205,10 +221,15 @@ private:
         if (default_ && default_->action == DefaultAction::kNull) fail(reason, default_->source, 0);
     }
 
-    void check_ends() const {
+    void check_ends() {
         for (std::size_t column = 0; column < columns_.count; ++column) {
-            const std::vector<std::size_t>& chain = rules_.of_column[column];
+            std::vector<std::size_t>& chain = rules_.of_column[column];
             if (chain.empty() || rules_.rules[chain.back()].conditions.empty()) continue;
+            const std::vector<Condition>& last = rules_.rules[chain.back()].conditions;
+            if (last.size() == 1 && last.front().kind == ConditionKind::kString) {
+                chain.push_back(keep_others(chain.back(), column));
+                continue;
+            }
             if (chain.back() == rules_.suppress) {
                 fail("the column " + finder_.name_of(column) +
                          " needs a second rule, if only with keep: suppress changes nothing but rare records",
@@ -219,6 +240,45 @@ private:
                      "values would slip through",
                  rules_.rules[chain.back()].source, places_[chain.back()].condition);
         }
+    }
+
+    // Adds a rule that keeps what `if string` passes over, unless there is one. Returns its number.
+    std::size_t keep_others(std::size_t number, std::size_t column) {
+        JsonRules& json = *rules_.json;
+        json.first_implied = std::min(json.first_implied, rules_.rules.size());
+        const RuleText& source = rules_.rules[number].source;
+        const auto is_same = [&](const Rule& rule) {
+            return rule.source.text == source.text && rule.source.origin == source.origin;
+        };
+        auto found = std::find_if(rules_.rules.begin() + static_cast<std::ptrdiff_t>(json.first_implied),
+                                  rules_.rules.end(), is_same);
+        if (found == rules_.rules.end()) found = rules_.rules.insert(found, rule_of("keep", {}, RuleText(source)));
+        found->columns.push_back(column);
+        return static_cast<std::size_t>(found - rules_.rules.begin());
+    }
+
+    // A rule that the user has not written as such.
+    Rule rule_of(const char* operation, std::vector<std::size_t> columns, const RuleText& source) {
+        OperationSyntax syntax;
+        syntax.name = operation;
+        Rule rule;
+        rule.source = source;
+        set(rule, make(syntax, columns, source));
+        rule.operation_name = operation;
+        rule.columns = std::move(columns);
+        return rule;
+    }
+
+    // What is in no column is in JSON Lines a string that no rule names.
+    void apply_default_to_strings() {
+        if (!default_ || default_->action == DefaultAction::kKeep) return;
+        if (default_->action == DefaultAction::kDrop) {
+            fail("in JSON Lines, strings that no rule names can become null, but not be left out", default_->source, 0);
+        }
+        rules_.json->fails_at_unnamed = default_->action == DefaultAction::kFail;
+        if (rules_.json->fails_at_unnamed) return;
+        rules_.json->default_rule = rules_.rules.size();
+        rules_.rules.push_back(rule_of("null", {}, default_->source));
     }
 
     // `unnamed` are the columns that stay as they are.
@@ -252,6 +312,7 @@ private:
     }
 
     void apply_default() {
+        if (json_ != nullptr) return apply_default_to_strings();
         std::vector<std::size_t> unnamed;
         std::ranges::copy_if(rules_.selected, std::back_inserter(unnamed),
                              [this](std::size_t column) { return !is_named(column); });
@@ -269,14 +330,7 @@ private:
             if (rules_.selected.empty()) fail("with this default no column is left", default_->source, 0);
         } else {
             std::ranges::sort(unnamed);
-            OperationSyntax null;
-            null.name = "null";
-            Rule rule;
-            rule.source = default_->source;
-            set(rule, make(null, unnamed, rule.source));
-            rule.operation_name = null.name;
-            rule.columns = std::move(unnamed);
-            rules_.rules.push_back(std::move(rule));
+            rules_.rules.push_back(rule_of("null", std::move(unnamed), default_->source));
             collect(rules_.rules.size() - 1);
         }
     }
@@ -303,6 +357,7 @@ private:
 
     const RuleRequest& request_;
     const InputColumns& columns_;
+    JsonColumns* const json_;
     KeyUses& keys_;
     const bool is_vouched_for_;  // applies to the header, or to its absence
     const bool shows_names_;
@@ -315,7 +370,9 @@ private:
 }  // namespace
 
 RuleSet resolve_rules(const RuleRequest& request, const InputColumns& columns, KeyUses& keys) {
-    return Resolver(request, columns, keys).resolve();
+    if (!columns.are_paths) return Resolver(request, columns, keys, nullptr).resolve();
+    JsonColumns json(request);
+    return Resolver(request, json.columns(), keys, &json).resolve();
 }
 
 }  // namespace cleave

@@ -5,12 +5,14 @@
 //   rule       = columns ":" operation [ "if" condition { "and" condition } ] ;
 //   operation  = WORD [ "(" [ argument { "," argument } ] ")" ] ;
 //   argument   = [ WORD "=" ] ( VALUE | operation ) | "by" "=" column ;      operations nest only once
-//   condition  = column ( "=" VALUE | "!=" VALUE | "in" "{" VALUE { "," VALUE } "}" | "empty" | "not" "empty" ) ;
+//   condition  = "string" | column test ;                        the first only for values in JSON Lines
+//   test       = "=" VALUE | "!=" VALUE | "in" "{" VALUE { "," VALUE } "}" | "empty" | "not" "empty" ;
 //   VALUE      = WORD | QUOTED ;
 //
 //   columns    = item { "," item } ;                             also the whole of --select
 //   item       = [ "!" ] ( column | range | GLOB | "*" ) ;
-//   column     = WORD | WORD "[" NUMBER "]" | QUOTED [ "[" NUMBER "]" ] | "#" NUMBER ;
+//   column     = WORD | WORD "[" NUMBER "]" | QUOTED [ "[" NUMBER "]" ] | "#" NUMBER | path ;
+//   path       = "." { WORD | QUOTED } ;                         in JSON Lines: rows/fields/json_path.cpp
 //   range      = column "-" column ;                             both are words, in one word; or both are "#" NUMBER
 //
 //   WORD       = one or more bytes, none of them a blank, a control byte or one of , : ( ) { } " = !  (no leading #)
@@ -142,6 +144,10 @@ private:
     ConditionSyntax parse_condition() {
         ConditionSyntax condition;
         condition.column = parse_column(scanner_);
+        if (condition.column.text == "string" && (scanner_.at_end() || scanner_.next_is("and"))) {
+            condition.kind = ConditionKind::kString;
+            return condition;
+        }
         if (scanner_.accept("=")) {
             condition.values.push_back(parse_value());
         } else if (scanner_.accept("!=")) {

@@ -15,6 +15,7 @@
 #include "features/redact/stage/operation.h"
 #include "features/redact/stage/rule_tables.h"
 #include "rows/fields/columns.h"
+#include "rows/fields/json_path.h"
 
 namespace cleave {
 
@@ -52,6 +53,22 @@ const X* operation_of(const Rule& rule) {
     return rule.operation_kind == kKind ? reinterpret_cast<const X*>(rule.operation.data()) : nullptr;
 }
 
+// What rules on JSON Lines have besides. The paths in the rules and in --select take the place of columns.
+struct JsonRules {
+    struct Path {
+        JsonPath path;
+        RuleText source;  // where it was first named without a `?`
+        std::size_t place = 0;
+        bool is_optional = false;   // followed by a `?` everywhere: it may lead nowhere
+        bool is_looked_up = false;  // for a condition or an operation
+    };
+    std::vector<Path> paths;
+    std::vector<std::pair<std::size_t, bool>> selection;  // paths in --select, and whether they have a `!`
+    std::size_t first_implied = SIZE_MAX;                 // from this rule on, `keep` for what `if string` passes over
+    std::optional<std::size_t> default_rule;              // `null`, for strings that no rule names; the last rule
+    bool fails_at_unnamed = false;                        // such strings are refused
+};
+
 struct RuleSet {
     std::size_t column_count = 0;       // of the input
     std::vector<std::string> names;     // of the input's columns; "#1" and so on without a header
@@ -62,11 +79,12 @@ struct RuleSet {
     std::vector<std::size_t> unnamed;                    // selected columns that no rule names and that are kept
     std::optional<std::size_t> suppress = std::nullopt;  // the number of the rule, if there is one
     RuleTables tables;                                   // the files that rules name
+    std::optional<JsonRules> json = std::nullopt;        // only for JSON Lines
 };
 
 class KeyUses;
 
-// Throws RuleError.
+// Throws RuleError. In JSON Lines, `columns` says only that, and the paths in the request become the columns.
 RuleSet resolve_rules(const RuleRequest& request, const InputColumns& columns, KeyUses& keys);
 
 // The columns of an input that begins with this record; see Stage. `is_header_given` is set only if the dialect has no

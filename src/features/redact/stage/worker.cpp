@@ -13,6 +13,7 @@
 #include "core/scan/walker.h"
 #include "features/redact/stage/ambiguous.h"
 #include "features/redact/stage/forbidden/pattern.h"
+#include "features/redact/stage/json_side.h"
 #include "features/redact/stage/operation_context.h"
 #include "features/redact/stage/program.h"
 #include "features/redact/stage/record.h"
@@ -56,8 +57,12 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
     for (std::size_t i = 0; i < other.rules.size(); ++i) rules[i] += other.rules[i];
     records += other.records;
     empty_records += other.empty_records;
-    forbidden.resize(std::max(forbidden.size(), other.forbidden.size()));
-    for (std::size_t i = 0; i < other.forbidden.size(); ++i) forbidden[i] += other.forbidden[i];
+    const auto add = [](std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+        to.resize(std::max(to.size(), from.size()));
+        for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
+    };
+    add(forbidden, other.forbidden);
+    add(met, other.met);
     return *this;
 }
 
@@ -73,6 +78,10 @@ struct StageWorker::State {
             throw ArgumentError("suppress needs two passes over the input, which are not available here");
         }
         set_digester();
+        if (rules.paths == nullptr) return;
+        const JsonRules& lines = *rules.rules.json;
+        const bool takes_strings = lines.default_rule || lines.fails_at_unnamed;
+        json.emplace(*rules.paths, JsonWishes{!rules.forbidden.empty(), takes_strings, !takes_strings}, memory);
     }
 
     BlockRecord view(const RecordBlock& block, std::size_t r) const {
@@ -91,9 +100,11 @@ struct StageWorker::State {
     template <bool kHasKeys>
     void write(const RecordBlock& block);
     void write_classes(const RecordBlock& block);
+    void write_json(const RecordBlock& block);
     void watch(const RecordBlock& block, std::size_t r);
     void watch_header(const RecordBlock& block, std::size_t r);
     const StageForbidden* forbidden_in(const BlockRecord& record, const FieldSpan& field);
+    const StageForbidden* forbidden_in(Value found);
     // Apart, so that the search for kinds keeps its registers.
     [[gnu::noinline]] const StageForbidden* pattern_in(Value found);
     [[gnu::noinline, gnu::cold]] const StageForbidden* count_forbidden(std::size_t number);
@@ -104,6 +115,7 @@ struct StageWorker::State {
         counts = {};
         counts.rules.resize(rules.rules.rules.size());
         counts.forbidden.resize(rules.forbidden.size());
+        if (rules.paths != nullptr) counts.met.resize(rules.paths->paths().size());
     }
 
     void set_digester() {
@@ -112,7 +124,22 @@ struct StageWorker::State {
     }
 
     FieldReader new_reader() const {
-        return {rules.dialect, *kernel, Reading::kUnambiguous, rules.column_count, memory};
+        return {rules.dialect, *kernel, Reading::kUnambiguous, rules.paths ? 0 : rules.column_count, memory};
+    }
+
+    [[gnu::always_inline]] void count(std::uint32_t rule, RuleCounter counter) {
+        RuleCounts& of_rule = counts.rules[rule];
+        switch (counter) {
+            case RuleCounter::kSeen: ++of_rule.seen; break;
+            case RuleCounter::kChanged: ++of_rule.changed; break;
+            case RuleCounter::kKept: ++of_rule.kept; break;
+            case RuleCounter::kEmpty: ++of_rule.empty; break;
+            case RuleCounter::kConditionFalse: ++of_rule.condition_false; break;
+        }
+    }
+    void count_tokens(const FlatRule& rule, std::uint64_t tokens) {
+        const auto* const all = entries<FlatRule>(&rules.flat(), rules.flat().rules);
+        counts.rules[static_cast<std::size_t>(&rule - all)].take_tokens(tokens);
     }
 
     const Stage::Program& rules;
@@ -135,9 +162,10 @@ struct StageWorker::State {
     std::vector<KeptField> key_fields;  // one for each record and each key
     // With `suppress`:
     std::optional<ClassDigester> digester;
-    ValueBuffer combined{memory};          // the values that decide whether a record is rare
+    ValueBuffer combined{memory};          // the values that decide whether a record is rare; with JSON, a new value
     const std::uint8_t* judged = nullptr;  // where the last judged record of the block begins
     bool is_rare = false;                  // what was judged
+    std::optional<JsonReader> json;        // in JSON Lines
 };
 
 namespace {
@@ -219,21 +247,9 @@ public:
         return is_changed;
     }
 
-    [[gnu::always_inline]] void count(std::uint32_t rule, RuleCounter counter) {
-        RuleCounts& counts = state_.counts.rules[rule];
-        switch (counter) {
-            case RuleCounter::kSeen: ++counts.seen; break;
-            case RuleCounter::kChanged: ++counts.changed; break;
-            case RuleCounter::kKept: ++counts.kept; break;
-            case RuleCounter::kEmpty: ++counts.empty; break;
-            case RuleCounter::kConditionFalse: ++counts.condition_false; break;
-        }
-    }
+    [[gnu::always_inline]] void count(std::uint32_t rule, RuleCounter counter) { state_.count(rule, counter); }
     void count_empty() { ++state_.counts.empty_records; }
-    void count_tokens(const FlatRule& rule, std::uint64_t tokens) {
-        const auto* const rules = entries<FlatRule>(program, program->rules);
-        state_.counts.rules[static_cast<std::size_t>(&rule - rules)].take_tokens(tokens);
-    }
+    void count_tokens(const FlatRule& rule, std::uint64_t tokens) { state_.count_tokens(rule, tokens); }
 
     // Keeps the result for a column of with_keys(), and writes it unless the column is left out.
     void write_key(const BlockRecord& record, const FlatPart& part, RecordWriter& writer) {
@@ -270,9 +286,7 @@ public:
     }
     void refuse_reserved(const BlockRecord& record, const FieldSpan& field, Value value) const {
         if (!has_reserved_text({value.data, value.size})) return;
-        throw InputError(
-            "a value has the byte 0xFF before \"cleave \", as what keys are derived from: it gets no token",
-            place_of(record, field.begin));
+        throw InputError(kReservedText, place_of(record, field.begin));
     }
 
     [[noreturn, gnu::noinline, gnu::cold]] void refuse_value(const BlockRecord& record, std::uint32_t begin) const {
@@ -373,6 +387,11 @@ const StageForbidden* StageWorker::State::forbidden_in(const BlockRecord& record
     if (!program.codec.view(record.bytes + field.begin, record.bytes + field.end, found)) {
         found = program.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
     }
+    return forbidden_in(found);
+}
+
+const StageForbidden* StageWorker::State::forbidden_in(Value found) {
+    const Stage::Program& program = rules;
     const auto* const end = program.searches.data() + program.searches.size();
     for (const auto* search = program.searches.data(); search != end; ++search) {
         if (!(*search)(found)) continue;
@@ -482,7 +501,21 @@ void StageWorker::State::write_classes(const RecordBlock& block) {
     written = writer.size();
 }
 
+void StageWorker::State::write_json(const RecordBlock& block) {
+    counts.records += block.record_count();
+    RecordWriter writer(out, written, block.bytes);
+    std::ranges::fill(json->met(), 0);
+    JsonSide<State> side(*this, block);
+    for (std::size_t r = 0; r < block.record_count(); ++r) {
+        starts.push_back(writer.size());
+        side.write(r, writer);
+    }
+    written = writer.size();
+    for (std::size_t i = 0; i < counts.met.size(); ++i) counts.met[i] += json->met()[i];
+}
+
 void StageWorker::write(const RecordBlock& block) {
+    if (state_->json) return state_->write_json(block);
     if (state_->rules.common != nullptr && state_->rules.common->are_wanted()) return state_->write_classes(block);
     if (state_->rules.key_count == 0) {
         state_->write<false>(block);
@@ -547,13 +580,23 @@ void StageWorker::release() {
 void StageWorker::measure(const RecordBlock& block, std::span<std::uint64_t> sizes) {
     State& state = *state_;
     const StageCounts before = state.counts;
+    const auto measure_all = [&](const auto& write_one) {
+        for (std::size_t r = 0; r < block.record_count(); ++r) {
+            RecordSizer sizer(state.measured);
+            write_one(r, sizer);
+            sizes[r] = sizer.size();
+        }
+    };
     state.judged = nullptr;
-    CpuSide side(state, block);
-    for (std::size_t r = 0; r < block.record_count(); ++r) {
-        RecordSizer sizer(state.measured);
-        if (!state.rules.watched.empty()) state.watch(block, r);
-        write_record(side, state.view(block, r), side.program->parts, sizer);
-        sizes[r] = sizer.size();
+    if (state.json) {
+        JsonSide<State> side(state, block);
+        measure_all([&](std::size_t r, RecordSizer& sizer) { side.write(r, sizer); });
+    } else {
+        CpuSide side(state, block);
+        measure_all([&](std::size_t r, RecordSizer& sizer) {
+            if (!state.rules.watched.empty()) state.watch(block, r);
+            write_record(side, state.view(block, r), side.program->parts, sizer);
+        });
     }
     state.counts = before;
 }

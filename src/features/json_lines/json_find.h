@@ -1,20 +1,13 @@
-// A path to a value in a JSON text, such as .user.country or .items[0].id, and the search for that value.
+// Searches a JSON text for the value at a path.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <variant>
-#include <vector>
 
 #include "base/json_scan.h"
+#include "rows/fields/json_path.h"
 
 namespace cleave {
-
-// From the outermost value to the innermost: the key of an object, or the index of an array's element, from 0. Without
-// a step, the path leads to the text as a whole.
-using JsonStep = std::variant<std::string, std::uint64_t>;
-using JsonPath = std::vector<JsonStep>;
 
 // The value at a path. If a key occurs more than once in an object, its last value counts.
 struct JsonFound {
@@ -23,7 +16,8 @@ struct JsonFound {
     JsonBytes bytes;                 // the value; only the opening bracket of an object or array
 };
 
-// Searches the text in [at, end). Reads all of it, because only then is it known to be JSON.
+// Searches the text in [at, end) for the value at a path without []. Reads all of it, because only then is it known to
+// be JSON.
 JsonFound find_json(const JsonPath& path, const std::uint8_t* at, const std::uint8_t* end);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "features/json_lines/json_path.h"
+#include "features/json_lines/json_find.h"
 
 #include <cstddef>
 

@@ -1,0 +1,150 @@
+#include "features/redact/stage/json_paths.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <variant>
+
+namespace cleave {
+namespace {
+
+// [0] and [] in the same path multiply places.
+constexpr std::size_t kMostPlaces = std::size_t{1} << 16;
+
+std::uint32_t depth_of(const JsonPath& path) {
+    std::uint32_t arrays = 0;
+    std::uint32_t depth = 0;
+    for (const JsonStep& step : path) {
+        if (std::holds_alternative<std::string>(step)) continue;
+        ++arrays;
+        if (std::holds_alternative<JsonEach>(step)) depth = arrays;
+    }
+    return depth;
+}
+
+}  // namespace
+
+JsonPaths::JsonPaths(RuleSet& rules) : places_(1) {
+    const JsonRules& json = rules.json.value();
+    for (std::uint32_t i = 0; i < json.paths.size(); ++i) {
+        paths_.push_back({depth_of(json.paths[i].path), json.paths[i].is_looked_up});
+        walk(kRoot, json.paths[i], 0, [&](JsonPlace& place) { place.paths.push_back(i); });
+    }
+    for (const auto& [number, is_left_out] : json.selection) {
+        has_selection_ = true;
+        if (!is_left_out) keeps_others_ = false;
+        walk(kRoot, json.paths[number], 0, [&](JsonPlace& place) { place.is_selected = !is_left_out; });
+    }
+    settle(kRoot, rules);
+}
+
+// Calls use(place) for each place to which the path leads from `from` on, and adds places that do not exist yet.
+template <class Use>
+void JsonPaths::walk(std::uint32_t from, const JsonRules::Path& path, std::size_t step, const Use& use) {
+    if (step == path.path.size()) return use(places_[from]);
+    const JsonStep& taken = path.path[step];
+    if (const auto* const name = std::get_if<std::string>(&taken)) {
+        std::uint32_t next = member(from, *name);
+        if (next == JsonPlace::kNone) {
+            next = add(path);
+            auto& members = places_[from].members;
+            const auto at =
+                std::ranges::lower_bound(members, *name, {}, &decltype(JsonPlace::members)::value_type::first);
+            members.emplace(at, *name, next);
+        }
+        return walk(next, path, step + 1, use);
+    }
+    if (const auto* const index = std::get_if<std::uint64_t>(&taken)) {
+        const auto is_same = [&](const auto& element) { return element.first == *index; };
+        if (std::ranges::none_of(places_[from].elements, is_same)) {
+            const std::uint32_t each = places_[from].each;
+            const std::uint32_t made = each == JsonPlace::kNone ? add(path) : copy(each, path);
+            places_[from].elements.emplace_back(*index, made);
+        }
+        return walk(element(from, *index), path, step + 1, use);
+    }
+    if (places_[from].each == JsonPlace::kNone) places_[from].each = add(path);
+    walk(places_[from].each, path, step + 1, use);
+    for (std::size_t i = 0; i < places_[from].elements.size(); ++i) {
+        walk(places_[from].elements[i].second, path, step + 1, use);
+    }
+}
+
+std::uint32_t JsonPaths::add(const JsonRules::Path& path) {
+    if (places_.size() == kMostPlaces) {
+        throw RuleError("too many paths", path.source.origin, path.source.text, path.place);
+    }
+    places_.emplace_back();
+    return static_cast<std::uint32_t>(places_.size() - 1);
+}
+
+// Copies a place and everything below.
+std::uint32_t JsonPaths::copy(std::uint32_t from, const JsonRules::Path& path) {
+    const std::uint32_t made = add(path);
+    JsonPlace place = places_[from];
+    for (auto& [name, next] : place.members) next = copy(next, path);
+    for (auto& [index, next] : place.elements) next = copy(next, path);
+    if (place.each != JsonPlace::kNone) place.each = copy(place.each, path);
+    places_[made] = std::move(place);
+    return made;
+}
+
+// Sets what a place says of itself and of those below. Returns whether --select names it or something below.
+bool JsonPaths::settle(std::uint32_t number, RuleSet& rules) {
+    JsonPlace& place = places_[number];
+    std::vector<std::size_t> chain;
+    for (const std::uint32_t path : place.paths) std::ranges::copy(rules.of_column[path], std::back_inserter(chain));
+    if (!chain.empty() && place.paths.size() == 1) place.column = place.paths.front();
+    if (!chain.empty() && place.paths.size() > 1) {
+        std::ranges::sort(chain);
+        chain.erase(std::ranges::unique(chain).begin(), chain.end());
+        const auto last = std::ranges::find_if(chain, [&](auto rule) { return rules.rules[rule].conditions.empty(); });
+        chain.erase(last + 1, chain.end());
+        place.column = static_cast<std::uint32_t>(rules.of_column.size());
+        rules.of_column.push_back(std::move(chain));
+    }
+    place.has_rules_within = place.column != JsonPlace::kNone;
+    const auto take = [&](std::uint32_t below) {
+        if (settle(below, rules)) place.has_selected_below = true;
+        if (places_[below].has_rules_within) place.has_rules_within = true;
+    };
+    for (const auto& [name, below] : place.members) {
+        take(below);
+        if (!places_[below].has_rules_within) continue;
+        if (!place.similar) place.similar.emplace();
+        place.similar->add(name, 0);
+    }
+    for (const auto& [index, below] : place.elements) take(below);
+    if (place.each != JsonPlace::kNone) take(place.each);
+    return place.has_selected_below || place.is_selected == true;
+}
+
+std::uint32_t JsonPaths::member(std::uint32_t place, std::string_view name) const {
+    const auto& members = places_[place].members;
+    const auto found = std::ranges::lower_bound(members, name, {},
+                                                [](const auto& member) -> std::string_view { return member.first; });
+    return found != members.end() && found->first == name ? found->second : JsonPlace::kNone;
+}
+
+bool JsonPaths::leaves_out(const JsonPath& path) const {
+    bool stays = keeps_others_;
+    std::uint32_t place = kRoot;
+    for (const JsonStep& step : path) {
+        const auto* const name = std::get_if<std::string>(&step);
+        const auto* const index = std::get_if<std::uint64_t>(&step);
+        place = name != nullptr ? member(place, *name) : element(place, index != nullptr ? *index : UINT64_MAX);
+        if (place == JsonPlace::kNone) break;
+        stays = places_[place].is_selected.value_or(stays);
+    }
+    return !stays;
+}
+
+std::uint32_t JsonPaths::element(std::uint32_t place, std::uint64_t index) const {
+    const JsonPlace& array = places_[place];
+    for (const auto& [number, below] : array.elements) {
+        if (number == index) return below;
+    }
+    return array.each;
+}
+
+}  // namespace cleave
