@@ -13,6 +13,7 @@
 
 #include "base/json_scan.h"
 #include "base/json_string.h"
+#include "base/text_bytes.h"
 #include "base/utf8.h"
 
 namespace cleave {
@@ -23,34 +24,22 @@ constexpr std::size_t kMostDepth = 64;
 // A text between quotes. Bytes that are not UTF-8 become U+FFFD: one for each longest sequence that begins like a
 // character (the Unicode standard, section 3.9, "maximal subparts").
 void append_string(std::string& out, std::string_view string) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    constexpr std::string_view kEscaped = "\b\t\n\f\r\"\\";
-    constexpr std::string_view kLetters = "btnfr\"\\";
-    const auto* at = reinterpret_cast<const std::uint8_t*>(string.data());
-    const auto* const end = at + string.size();
-    out += '"';
-    while (at != end) {
-        if (const std::uint8_t* const behind = skip_plain_text(at, end); behind != at) {
-            out.append(reinterpret_cast<const char*>(at), static_cast<std::size_t>(behind - at));
-            at = behind;
-        } else if (const std::uint64_t size = utf8_size(at, end); size > 1) {
-            out.append(reinterpret_cast<const char*>(at), size);
-            at += size;
-        } else if (size == 0) {
-            out += "\xEF\xBF\xBD";
-            at += utf8_start_size(at, end);
-        } else {
-            const std::size_t escaped = kEscaped.find(static_cast<char>(*at));
-            out += '\\';
-            if (escaped != std::string_view::npos) {
-                out += kLetters[escaped];
-            } else {
-                out.append("u00").append(1, kHex[*at >> 4U]).append(1, kHex[*at & 0xFU]);
-            }
-            ++at;
+    std::string mended;
+    std::optional<std::uint64_t> size = escaped_size(bytes_of(string));
+    if (!size) {
+        const auto* at = reinterpret_cast<const std::uint8_t*>(string.data());
+        for (const auto* const end = at + string.size(); at != end;) {
+            const std::uint64_t taken = utf8_size(at, end);
+            const auto* const text = reinterpret_cast<const char*>(at);
+            mended += taken > 0 ? std::string_view(text, taken) : std::string_view("\xEF\xBF\xBD");
+            at += taken > 0 ? taken : utf8_start_size(at, end);
         }
+        string = mended;
+        size = escaped_size(bytes_of(string));
     }
-    out += '"';
+    const std::size_t begin = out.size();
+    out.resize(begin + *size + 2, '"');
+    write_escaped(bytes_of(string), reinterpret_cast<std::uint8_t*>(out.data()) + begin + 1);
 }
 
 template <std::integral Number>

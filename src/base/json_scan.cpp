@@ -68,7 +68,7 @@ const std::uint8_t* skip_number(const std::uint8_t* at, const std::uint8_t* end,
 
 }  // namespace
 
-const std::uint8_t* skip_json_blanks(const std::uint8_t* at, const std::uint8_t* end) {
+const std::uint8_t* skip_all_json_blanks(const std::uint8_t* at, const std::uint8_t* end) {
     return std::find_if_not(at, end, [](std::uint8_t c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; });
 }
 

@@ -37,7 +37,10 @@ struct JsonFault {
 
 using JsonBytes = std::span<const std::uint8_t>;
 
-const std::uint8_t* skip_json_blanks(const std::uint8_t* at, const std::uint8_t* end);
+const std::uint8_t* skip_all_json_blanks(const std::uint8_t* at, const std::uint8_t* end);
+inline const std::uint8_t* skip_json_blanks(const std::uint8_t* at, const std::uint8_t* end) {
+    return at == end || *at > ' ' ? at : skip_all_json_blanks(at, end);  // often there are none
+}
 
 // Skips the string, number or word that begins at `at`. Returns the byte after it and sets `kind`, or returns null and
 // sets `fault`.

@@ -1,5 +1,5 @@
 // Formatting with fmt, compiled once. fmt is used header-only, so each file that called fmt::format() would compile all
-// of fmt. These functions pass type-erased arguments to formatted.cpp instead.
+// of fmt. These functions pass type-erased arguments to messages.cpp instead.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Compares what rules make of JSON Lines with a reference that shares no code with the library.
 
-  json_rules.py CLEAVE [--count N] [--seed N] [--jobs N] [--keep DIRECTORY] [--most N]
+  json_rules.py CLEAVE [--leaks] [--count N] [--seed N] [--jobs N] [--keep DIRECTORY] [--most N]
 
 Each case is a file of random lines, with damage in some, and random rules, as lists of paths and not as text. The
 reference parses a line into a tree whose nodes know their bytes, and makes a list of edits. Compared are the exit
 status, the bytes, and the counts of the report.
+
+With --leaks, each case is a line with a secret somewhere, and rules that must not let it pass, whatever else is wrong
+with the line. It may be in no output.
 """
 import argparse
 import gzip
@@ -635,12 +638,115 @@ def run_case(seed, options, _kernels, directory):
     return ""
 
 
+SECRET = b"q7.secret@leak.example.org"
+
+
+class Planted(Generator):
+    """A line with the secret as a value or, if `in_name`, in the name of a member."""
+
+    def __init__(self, random_, in_name):
+        super().__init__(random_)
+        self.likes_scalars = random_.uniform(0.2, 0.6)
+        self.in_name, self.place, self.path = in_name, None, ()
+
+    def line(self):
+        random_ = self.random
+        while True:
+            try:
+                path, node = (), Parser(self.object().encode()).parse()
+                break
+            except Fault:  # some names are doubled
+                pass
+        while True:
+            below = [(name, child) for name, _, child in node.members if child.kind in ("object", "array")]
+            if not below or random_.random() < 0.3:
+                break
+            name, node = random_.choice(below)
+            path += (name,)
+        spelled = escaped(SECRET, random_)
+        if self.in_name or node.kind == "object":
+            name = random_.choice(self.names + [b"E-Mail", b"EMAIL"])
+            self.path = path + (name,)
+            member = spelled + ":1" if self.in_name else escaped(name, random_) + ":" + spelled
+        else:
+            self.path = path + (len(node.members),)
+            member = spelled
+        text = self.text
+        middle = node.end - 1
+        comma = "," if node.members else ""
+        return (text[:middle].decode() + comma + member + text[middle:].decode()).encode() + b"\n"
+
+    def object(self, depth=0):
+        text = super().object(depth)
+        if depth == 0:
+            self.text = text.encode()
+        return text
+
+
+def run_leak(seed, options, _kernels, directory):
+    random_ = random.Random(seed)
+    how = random_.choice(["forbid", "default", "rule", "select"])
+    planted = Planted(random_, how == "forbid" and random_.random() < 0.4)
+    line = planted.line()
+    pattern = tuple(EACH if isinstance(step, int) and random_.random() < 0.7 else step for step in planted.path)
+    words = []
+    if how == "forbid":
+        words = ["--forbid", "email"]
+    elif how == "default":
+        words = ["--redact-default", random_.choice(["null", "fail"])]
+        other = random_.choice(planted.names)
+        if not matches(planted.path[:1], (other,)):
+            words += ["--redact", text_of((other,)) + "?: keep"]
+    elif how == "rule":
+        operation = random_.choice(["mask", "fixed(x)", "null", "initials", "hmac(k)", "date(year)", "mask if string"])
+        words = ["--redact", text_of(pattern) + ": " + operation]
+    else:
+        out = pattern[:random_.randint(1, len(pattern))]
+        words = ["--select", "!" + text_of(out) if random_.random() < 0.5 else
+                 ",".join(text_of((name,)) + "?" for name in planted.names + [b"nothing"] if name != planted.path[0])]
+    if random_.random() < 0.1 and how != "forbid":
+        words += ["--forbid", "card"]
+    if random_.random() < 0.05:
+        line = line.replace(b"}", b"", 1)
+    os.mkdir(directory)
+    path = os.path.join(directory, "in.jsonl")
+    report = os.path.join(directory, "report.json")
+    with open(path, "wb") as file:
+        file.write(line)
+    environment = {**os.environ, "K": KEY.decode()}
+    verb = ["cat"] if random_.random() < 0.5 else ["split", "-l", "1", "-o", os.path.join(directory, "p.{i}")]
+    command = [options.cleave, *verb, *words, "--dialect", "jsonl", "--redact-report", report, path]
+    if "hmac(k)" in " ".join(words):
+        command += ["--key", "k=env:K"]
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False, env=environment,
+                          stdin=subprocess.DEVNULL)
+    texts = [done.stdout, done.stderr]
+    for name in os.listdir(directory):
+        if name != "in.jsonl":
+            with open(os.path.join(directory, name), "rb") as file:
+                texts.append(file.read())
+    if done.returncode not in (0, 3):
+        return "seed %d: status %d\n  %s\n  %r\n" % (seed, done.returncode, " ".join(map(shlex.quote, command)),
+                                                   done.stderr[:300])
+    for text in texts:
+        plain = text
+        try:
+            plain = json.dumps(json.loads(text), ensure_ascii=False).encode()
+        except ValueError:
+            pass
+        if any(part in one for one in (text, plain) for part in (SECRET, b"q7.secret", b"@leak.example")):
+            return "seed %d: the secret is in %r\n  %s\n  %r\n" % (seed, text[:200], " ".join(map(shlex.quote, command)),
+                                                                line)
+    return ""
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cleave")
+    parser.add_argument("--leaks", action="store_true")
     driver.add_options(parser, 300)
     options = parser.parse_args()
-    return driver.run_all(options, run_case)
+    return driver.run_all(options, run_leak if options.leaks else run_case)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/json_string.h"
-#include "features/json_lines/json_path.h"
+#include "features/json_lines/json_find.h"
 #include "guarded_memory.h"
 #include "inputs.h"
 

@@ -26,8 +26,6 @@ constexpr std::uint32_t kNone = JsonSpot::kNone;
 constexpr std::size_t kFewNames = 16;          // are compared with each other
 constexpr std::size_t kMostDissimilar = 4096;  // hashes to remember
 
-bool is_container(JsonKind kind) { return kind == JsonKind::kObject || kind == JsonKind::kArray; }
-
 }  // namespace
 
 JsonReader::JsonReader(const JsonPaths& paths, const JsonWishes& wishes, std::shared_ptr<MemoryManager> memory)
@@ -126,16 +124,18 @@ void JsonReader::value(std::size_t level, JsonKind kind, JsonBytes bytes) {
             refuse("a line is not an object of JSON", begin);
         }
     }
+    if (kind == JsonKind::kString && has_lone_surrogate(&bytes.front() + 1, &bytes.back())) {
+        refuse("a string has half a surrogate pair", begin);
+    }
     const JsonPlace* const place = place_ != JsonPlace::kNone ? &paths_[place_] : nullptr;
-    const bool opens = is_container(kind);
+    const bool opens = kind == JsonKind::kObject || kind == JsonKind::kArray;
     bool stays = in != nullptr ? in->stays : paths_.keeps_others();
     if (place != nullptr && place->is_selected) stays = *place->is_selected;
-    const bool is_written =
-        in == nullptr || (in->is_written && (stays || (opens && place != nullptr && place->has_selected_below)));
-    const std::uint32_t member = name_.empty() ? begin : at(name_.data());
-    if (in != nullptr && paths_.has_selection()) begin_member(*in, member, is_written);
-
-    const std::uint32_t around = in != nullptr ? in->around : kNone;
+    const bool has_any = stays || (opens && place != nullptr && place->has_selected_below);
+    const bool is_written = in == nullptr || (in->is_written && has_any);
+    if (in != nullptr && paths_.has_selection()) {
+        begin_member(*in, name_.empty() ? begin : at(name_.data()), is_written);
+    }
     std::uint32_t scope = in != nullptr ? in->scope : kNone;
     std::uint32_t element = kNone;
     if (in != nullptr && !in->is_object && place != nullptr) {
@@ -143,46 +143,45 @@ void JsonReader::value(std::size_t level, JsonKind kind, JsonBytes bytes) {
         scopes_.push_back({{begin, end}, scope, scope == kNone ? 1 : scopes_[scope].depth + 1});
         scope = element;
     }
-    JsonSpot spot{Role::kOther, kind, is_written, begin, end, place_, around, scope};
-    if (is_written && !name_.empty() && (is_similar_ || wishes_.watches)) {
-        JsonSpot name = spot;
-        name.begin = member;
-        name.end = member + static_cast<std::uint32_t>(name_.size());
-        for (const Role role : {Role::kSimilar, Role::kName}) {
-            name.role = role;
-            if (role == Role::kSimilar ? is_similar_ : wishes_.watches) spots_.push_back(name);
-        }
-    }
-    if (kind == JsonKind::kString && has_lone_surrogate(&bytes.front() + 1, &bytes.back())) {
-        refuse("a string has half a surrogate pair", begin);
-    }
-    std::uint32_t own = kNone;
-    bool has_rules = false;
+    const std::uint32_t around = in != nullptr ? in->around : kNone;
+    const JsonSpot spot{Role::kOther, kind, is_written, begin, end, place_, around, scope};
+    if (is_written && !name_.empty() && (is_similar_ || wishes_.watches)) add_name(spot);
+    const bool has_rules = place != nullptr && place->column != JsonPlace::kNone;
     if (place != nullptr) {
         for (const std::uint32_t path : place->paths) {
             ++met_[path];
             if (paths_.paths()[path].is_looked_up) found_[path].push_back(spot);
         }
-        has_rules = place->column != JsonPlace::kNone;
     }
     const bool is_other = kind == JsonKind::kString ? wishes_.watches || wishes_.takes_strings
                                                     : kind == JsonKind::kNumber && wishes_.watches;
+    std::uint32_t own = kNone;
     if (has_rules || (is_other && is_written)) {
         own = static_cast<std::uint32_t>(spots_.size());
-        spot.role = has_rules ? Role::kNamed : Role::kOther;
         spots_.push_back(spot);
+        spots_.back().role = has_rules ? Role::kNamed : Role::kOther;
     }
-    if (!opens) {
-        if (in != nullptr) end_member(*in, end);
-        return;
+    if (opens) {
+        levels_[level] = {place_,     own,
+                          scope,      has_rules ? own : around,
+                          element,    kind == JsonKind::kObject,
+                          is_written, stays,
+                          false,      false,
+                          begin,      kNone,
+                          kNone,      hashes_.size()};
+    } else if (in != nullptr) {
+        end_member(*in, end);
     }
-    levels_[level] = {place_,     own,
-                      scope,      has_rules ? own : around,
-                      element,    kind == JsonKind::kObject,
-                      is_written, stays,
-                      false,      false,
-                      begin,      kNone,
-                      kNone,      hashes_.size()};
+}
+
+// Adds the name of the member whose value is at `spot`.
+void JsonReader::add_name(JsonSpot spot) {
+    spot.begin = at(name_.data());
+    spot.end = spot.begin + static_cast<std::uint32_t>(name_.size());
+    spot.role = JsonSpot::Role::kSimilar;
+    if (is_similar_) spots_.push_back(spot);
+    spot.role = JsonSpot::Role::kName;
+    if (wishes_.watches) spots_.push_back(spot);
 }
 
 void JsonReader::closed(std::size_t level, const std::uint8_t* behind) {

@@ -104,6 +104,7 @@ private:
     void closed(std::size_t level, const std::uint8_t* behind);
 
     std::string_view text_of(JsonBytes string);
+    void add_name(JsonSpot spot);
     void begin_member(Level& in, std::uint32_t begin, bool is_written);
     void end_member(Level& in, std::uint32_t end);
     bool is_similar(std::uint32_t place, std::string_view name, std::uint64_t hash);

@@ -27,7 +27,7 @@
 #include <variant>
 #include <vector>
 
-#include "features/redact/stage/json_columns.h"
+#include "features/redact/stage/json_paths.h"
 #include "features/redact/stage/key_names.h"
 #include "features/redact/stage/rule_parser.h"
 #include "features/redact/stage/rule_scope.h"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "features/redact/stage/operations/cpu_operation.h"
 #include "features/redact/stage/syntax.h"
 #include "features/redact/stage/token_prefix.h"
 #include "features/redact/stage/value.h"

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 
-#include "features/redact/stage/operations/cpu_operation.h"
 #include "features/redact/stage/scaled_number.h"
 #include "features/redact/stage/syntax.h"
 #include "features/redact/stage/value.h"

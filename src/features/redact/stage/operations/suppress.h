@@ -11,7 +11,6 @@
 
 #include "features/redact/stage/arguments.h"
 #include "features/redact/stage/operation_context.h"
-#include "features/redact/stage/operations/cpu_operation.h"
 #include "features/redact/stage/syntax.h"
 #include "features/redact/stage/value.h"
 
