@@ -75,6 +75,9 @@ PARTS = {
     "stages": Part("--select and --redact beside an oracle: 100,000 random files, and those of this machine",
                    "release asan", """
         tests/references/stages/compare.py {release} --count 100000 --jobs {jobs} --seed {first}
+        tests/references/stages/json_rules.py {release} --count 100000 --jobs {jobs} --seed {first}
+        tests/references/stages/json_rules.py {release} --leaks --count 100000 --jobs {jobs} --seed {first}
+        tests/references/stages/json_rules.py {asan} --count 5000 --jobs {jobs} --seed {middle}
         tests/references/stages/compare.py {release} --without-stages --count 50000 --jobs {jobs} --seed {first}
         tests/references/stages/compare.py {asan} --count 5000 --jobs {jobs} --seed {middle}
         tests/references/stages/compare.py {asan} --count 2000 --seed {middle} --device build/asan/tests/plugins/libemulated_cuda_module.so

@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import operations  # noqa: E402
 from similar import are_similar  # noqa: E402
 
 EACH = object()
+SCALAR = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false|null")
 KEY = b"a key of 32 bytes for the test.."
 TIMEOUT = 120
 
@@ -74,8 +76,7 @@ class Parser:
         if begin == b'"':
             node.kind, node.text = "string", self.string()
         else:
-            import re
-            found = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false|null").match(self.line, self.at)
+            found = SCALAR.match(self.line, self.at)
             if not found:
                 raise Fault("no value")
             node.text = found.group()
@@ -195,8 +196,8 @@ class Reference:
             return line
         body = line.rstrip(b" \t\r\n")
         root = Parser(body).parse()
-        patterns = self.required() + self.optional()
-        if root.kind != "object" and not (root.kind == "array" and any(not isinstance(one[0], bytes) for one in patterns)):
+        may_be_array = any(not isinstance(pattern[0], bytes) for pattern in self.required())
+        if root.kind != "object" and not (root.kind == "array" and may_be_array):
             raise Fault("no object")
         self.root, self.edits = root, []
         self.meet(root, ())
@@ -212,9 +213,6 @@ class Reference:
         found = [pattern for rule in self.rules for pattern in rule.patterns]
         found += [rest[0] for rule in self.rules for kind, *rest in rule.conditions if kind != "string"]
         return found + [pattern for pattern, _ in self.select]
-
-    def optional(self):
-        return []
 
     def meet(self, node, path):
         for pattern in self.required():
@@ -291,7 +289,7 @@ class Reference:
                 if rule.operation != "keep":
                     raise Fault("an object where text is expected")
                 rule.counts["kept"] += 1
-                covered = covered or covers if not covers else True
+                covered = covered or covers
             self.write_members(node, path, stays, covered)
             return
         if rule is None:
@@ -340,14 +338,8 @@ class Reference:
         written, gap, last_end = False, None, None
         for name, begin, below in node.members:
             here = path + (name,)
-            keeps = stays
-            for pattern, is_out in self.select:
-                if matches(pattern, here):
-                    keeps = not is_out
-            # A path with [0] says more than one with [].
-            exact = [is_out for pattern, is_out in self.select if matches(pattern, here)]
-            if exact:
-                keeps = not exact[-1]
+            named = [is_out for pattern, is_out in self.select if matches(pattern, here)]
+            keeps = not named[-1] if named else stays
             nests = below.kind in ("object", "array") and any(
                 not is_out and len(pattern) > len(here) and matches(pattern, here, whole=False)
                 for pattern, is_out in self.select)
@@ -553,7 +545,7 @@ class Case:
             except (Fault, IndexError):
                 pass
         self.rules, self.select = generator.rules(), generator.selection()
-        self.default = random_.choice(["keep", "keep", "keep", "null", "null", "fail"] if self.rules else ["keep", "null"])
+        self.default = random_.choice(["keep", "keep", "keep", "null", "null"] + (["fail"] if self.rules else []))
         self.forbid = random_.sample(["email", "card"], random_.choice([0, 0, 0, 0, 1, 2]))
         if not (self.rules or self.select or self.forbid):
             self.default = "null"
@@ -569,7 +561,8 @@ def expected_of(case):
         for line in lines:
             reference.raw = line
             out += reference.line(line)
-        if any(line.strip() for line in lines) and any(text_of(pattern) not in reference.met for pattern in reference.required()):
+        unmet = any(text_of(pattern) not in reference.met for pattern in reference.required())
+        if unmet and any(line.strip() for line in lines):
             raise Fault("a path met nothing")
     except (Fault, operations.Fault):
         return None, reference
@@ -735,8 +728,8 @@ def run_leak(seed, options, _kernels, directory):
         except ValueError:
             pass
         if any(part in one for one in (text, plain) for part in (SECRET, b"q7.secret", b"@leak.example")):
-            return "seed %d: the secret is in %r\n  %s\n  %r\n" % (seed, text[:200], " ".join(map(shlex.quote, command)),
-                                                                line)
+            return "seed %d: the secret is in %r\n  %s\n  %r\n" % (
+                seed, text[:200], " ".join(map(shlex.quote, command)), line)
     return ""
 
 

@@ -141,14 +141,13 @@ private:
     Value decode(const JsonRecord& record, const FieldSpan& field, ValueBuffer& buffer) const {
         const std::uint8_t* const begin = record.bytes + field.begin;
         const std::uint64_t size = field.end - field.begin;
-        if (size == 0 || std::memchr(begin, '\\', size) == nullptr) {
-            // Between quotes, a bracket is not the first byte of an object or array.
-            const bool is_open = size > 0 && (*begin == '{' || *begin == '[') && begin[-1] != '"';
-            if (is_open)
-                refuse("a condition or an operation needs text, and this is an object or array", record.number,
-                       field.begin);
-            return {begin, size};
+        if (size == 0) return {begin, 0};
+        // Between quotes, a bracket is not the first byte of an object or array.
+        if ((*begin == '{' || *begin == '[') && begin[-1] != '"') {
+            refuse("a condition or an operation needs text, and this is an object or array", record.number,
+                   field.begin);
         }
+        if (std::memchr(begin, '\\', size) == nullptr) return {begin, size};
         buffer.renew(size);
         return {buffer.data(), write_json_text(begin, begin + size, buffer.data())};
     }
