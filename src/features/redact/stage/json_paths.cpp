@@ -157,9 +157,8 @@ void JsonPaths::walk(std::uint32_t from, const JsonRules::Path& path, std::size_
     }
     if (places_[from].each == JsonPlace::kNone) places_[from].each = add(path);
     walk(places_[from].each, path, step + 1, use);
-    for (std::size_t i = 0; i < places_[from].elements.size(); ++i) {
-        walk(places_[from].elements[i].second, path, step + 1, use);
-    }
+    const auto elements = places_[from].elements;  // the places move as more are added
+    for (const auto& [index, below] : elements) walk(below, path, step + 1, use);
 }
 
 std::uint32_t JsonPaths::add(const JsonRules::Path& path) {

@@ -85,7 +85,7 @@ private:
     void walk(std::uint32_t from, const JsonRules::Path& path, std::size_t step, const Use& use);
     std::uint32_t add(const JsonRules::Path& path);
     std::uint32_t copy(std::uint32_t from, const JsonRules::Path& path);
-    bool settle(std::uint32_t place, RuleSet& rules);
+    bool settle(std::uint32_t number, RuleSet& rules);
 
     std::vector<JsonPlace> places_;
     std::vector<Path> paths_;

@@ -34,7 +34,9 @@ JsonReader::JsonReader(const JsonPaths& paths, const JsonWishes& wishes, std::sh
       seed_(random_seed()),
       name_text_(std::move(memory)),
       found_(paths.paths().size()),
-      met_(paths.paths().size()) {}
+      met_(paths.paths().size()) {
+    levels_[0].stays = paths.keeps_others();
+}
 
 bool JsonReader::read(const std::uint8_t* bytes, std::uint32_t begin, std::uint32_t end, const Place& place) {
     bytes_ = bytes;
@@ -82,7 +84,7 @@ std::string_view JsonReader::text_of(JsonBytes string) {
 }
 
 void JsonReader::key(std::size_t level, JsonBytes string) {
-    const Level& in = levels_[level - 1];
+    const Level& in = levels_[level];
     name_ = string;
     const std::string_view name = text_of(string);
     const std::uint64_t hash = XXH3_64bits_withSeed(name.data(), name.size(), seed_);
@@ -104,74 +106,81 @@ bool JsonReader::is_similar(std::uint32_t place, std::string_view name, std::uin
 }
 
 void JsonReader::element(std::size_t level, std::uint64_t index) {
-    const Level& in = levels_[level - 1];
+    const Level& in = levels_[level];
     name_ = {};
     is_similar_ = false;
     place_ = in.place == JsonPlace::kNone ? JsonPlace::kNone : paths_.element(in.place, index);
 }
 
 void JsonReader::value(std::size_t level, JsonKind kind, JsonBytes bytes) {
-    using Role = JsonSpot::Role;
     const std::uint32_t begin = at(bytes.data());
-    const std::uint32_t end = begin + static_cast<std::uint32_t>(bytes.size());
-    Level* const in = level > 0 ? &levels_[level - 1] : nullptr;
-    if (in == nullptr) {
-        name_ = {};
-        place_ = JsonPaths::kRoot;
-        const JsonPlace& root = paths_[place_];
-        const bool may_be_array = root.each != JsonPlace::kNone || !root.elements.empty();
-        if (kind != JsonKind::kObject && (kind != JsonKind::kArray || !may_be_array)) {
-            refuse("a line is not an object of JSON", begin);
-        }
-    }
+    Level& in = levels_[level];
+    if (level == 0) begin_line(kind, begin);
     if (kind == JsonKind::kString && has_lone_surrogate(&bytes.front() + 1, &bytes.back())) {
         refuse("a string has half a surrogate pair", begin);
     }
     const JsonPlace* const place = place_ != JsonPlace::kNone ? &paths_[place_] : nullptr;
     const bool opens = kind == JsonKind::kObject || kind == JsonKind::kArray;
-    bool stays = in != nullptr ? in->stays : paths_.keeps_others();
-    if (place != nullptr && place->is_selected) stays = *place->is_selected;
+    const bool stays = place != nullptr ? place->is_selected.value_or(in.stays) : in.stays;
     const bool has_any = stays || (opens && place != nullptr && place->has_selected_below);
-    const bool is_written = in == nullptr || (in->is_written && has_any);
-    if (in != nullptr && paths_.has_selection()) {
-        begin_member(*in, name_.empty() ? begin : at(name_.data()), is_written);
+    JsonSpot spot{JsonSpot::Role::kOther,
+                  kind,
+                  in.is_written && has_any,
+                  begin,
+                  at(bytes.data() + bytes.size()),
+                  place_,
+                  in.around,
+                  in.scope};
+    if (paths_.has_selection()) begin_member(in, name_.empty() ? begin : at(name_.data()), spot.is_written);
+    const bool is_element = !in.is_object && place != nullptr;
+    if (is_element) {
+        spot.scope = static_cast<std::uint32_t>(scopes_.size());
+        scopes_.push_back({{begin, spot.end}, in.scope, in.scope == kNone ? 1 : scopes_[in.scope].depth + 1});
     }
-    std::uint32_t scope = in != nullptr ? in->scope : kNone;
-    std::uint32_t element = kNone;
-    if (in != nullptr && !in->is_object && place != nullptr) {
-        element = static_cast<std::uint32_t>(scopes_.size());
-        scopes_.push_back({{begin, end}, scope, scope == kNone ? 1 : scopes_[scope].depth + 1});
-        scope = element;
+    if (spot.is_written && !name_.empty() && (is_similar_ || wishes_.watches)) add_name(spot);
+    const std::uint32_t own = add_value(spot, place);
+    if (!opens) {
+        if (paths_.has_selection()) end_member(in, spot.end);
+        return;
     }
-    const std::uint32_t around = in != nullptr ? in->around : kNone;
-    const JsonSpot spot{Role::kOther, kind, is_written, begin, end, place_, around, scope};
-    if (is_written && !name_.empty() && (is_similar_ || wishes_.watches)) add_name(spot);
-    const bool has_rules = place != nullptr && place->column != JsonPlace::kNone;
+    levels_[level + 1] = {.place = place_,
+                          .spot = own,
+                          .scope = spot.scope,
+                          .around = spot.role == JsonSpot::Role::kNamed ? own : in.around,
+                          .element = is_element ? spot.scope : kNone,
+                          .begin = begin,
+                          .is_object = kind == JsonKind::kObject,
+                          .is_written = spot.is_written,
+                          .stays = stays,
+                          .names = hashes_.size()};
+}
+
+// Before the outermost value.
+void JsonReader::begin_line(JsonKind kind, std::uint32_t begin) {
+    name_ = {};
+    place_ = JsonPaths::kRoot;
+    const bool may_be_array = paths_[place_].each != JsonPlace::kNone || !paths_[place_].elements.empty();
+    if (kind == JsonKind::kObject || (kind == JsonKind::kArray && may_be_array)) return;
+    refuse("a line is not an object of JSON", begin);
+}
+
+// Adds the spot, if it is needed, and sets its role. Returns its number, or kNone.
+std::uint32_t JsonReader::add_value(JsonSpot& spot, const JsonPlace* place) {
     if (place != nullptr) {
+        if (place->column != JsonPlace::kNone) spot.role = JsonSpot::Role::kNamed;
         for (const std::uint32_t path : place->paths) {
             ++met_[path];
             if (paths_.paths()[path].is_looked_up) found_[path].push_back(spot);
         }
     }
-    const bool is_other = kind == JsonKind::kString ? wishes_.watches || wishes_.takes_strings
-                                                    : kind == JsonKind::kNumber && wishes_.watches;
-    std::uint32_t own = kNone;
-    if (has_rules || (is_other && is_written)) {
-        own = static_cast<std::uint32_t>(spots_.size());
-        spots_.push_back(spot);
-        spots_.back().role = has_rules ? Role::kNamed : Role::kOther;
+    if (spot.role == JsonSpot::Role::kOther) {
+        const bool is_string = spot.kind == JsonKind::kString;
+        const bool is_wanted =
+            is_string ? wishes_.watches || wishes_.takes_strings : spot.kind == JsonKind::kNumber && wishes_.watches;
+        if (!is_wanted || !spot.is_written) return kNone;
     }
-    if (opens) {
-        levels_[level] = {place_,     own,
-                          scope,      has_rules ? own : around,
-                          element,    kind == JsonKind::kObject,
-                          is_written, stays,
-                          false,      false,
-                          begin,      kNone,
-                          kNone,      hashes_.size()};
-    } else if (in != nullptr) {
-        end_member(*in, end);
-    }
+    spots_.push_back(spot);
+    return static_cast<std::uint32_t>(spots_.size() - 1);
 }
 
 // Adds the name of the member whose value is at `spot`.
@@ -185,7 +194,7 @@ void JsonReader::add_name(JsonSpot spot) {
 }
 
 void JsonReader::closed(std::size_t level, const std::uint8_t* behind) {
-    const Level& done = levels_[level];
+    const Level& done = levels_[level + 1];
     const std::uint32_t end = at(behind);
     if (done.gap != kNone) gaps_.push_back({done.gap, done.end});
     if (has_twins(std::span(hashes_).subspan(done.names))) {
@@ -194,7 +203,7 @@ void JsonReader::closed(std::size_t level, const std::uint8_t* behind) {
     hashes_.resize(done.names);
     if (done.spot != kNone) spots_[done.spot].end = end;
     if (done.element != kNone) scopes_[done.element].range.end = end;
-    if (level > 0) end_member(levels_[level - 1], end);
+    end_member(levels_[level], end);
 }
 
 void JsonReader::begin_member(Level& in, std::uint32_t begin, bool is_written) {

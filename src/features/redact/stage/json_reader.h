@@ -72,22 +72,22 @@ public:
 private:
     friend class JsonScan<JsonReader>;
 
-    // An open object or array.
+    // An open object or array. The first level stands for the line.
     struct Level {
-        std::uint32_t place;
-        std::uint32_t spot;     // of the object or array itself, or kNone
-        std::uint32_t scope;    // as in JsonSpot, for what is inside
-        std::uint32_t around;   // the same
-        std::uint32_t element;  // the scope that ends with it, or kNone
-        bool is_object;
-        bool is_written;
-        bool stays;           // whether members stay that --select does not name
-        bool has_written;     // a member has been written
-        bool leaves_out;      // the current member is left out
-        std::uint32_t begin;  // of the bracket
-        std::uint32_t gap;    // where the next gap begins, or kNone
-        std::uint32_t end;    // of the last member, or kNone
-        std::size_t names;    // where the hashes of its names begin
+        std::uint32_t place = JsonPlace::kNone;
+        std::uint32_t spot = JsonSpot::kNone;     // of the object or array itself
+        std::uint32_t scope = JsonSpot::kNone;    // as in JsonSpot, for what is inside
+        std::uint32_t around = JsonSpot::kNone;   // the same
+        std::uint32_t element = JsonSpot::kNone;  // the scope that ends with it
+        std::uint32_t begin = 0;                  // of the bracket
+        std::uint32_t gap = JsonSpot::kNone;      // where the next gap begins
+        std::uint32_t end = JsonSpot::kNone;      // of the last member
+        bool is_object = true;
+        bool is_written = true;
+        bool stays = true;         // whether members stay that --select does not name
+        bool has_written = false;  // a member has been written
+        bool leaves_out = false;   // the current member is left out
+        std::size_t names = 0;     // where the hashes of its names begin
     };
 
     // An element of an array, with the elements around it.
@@ -104,7 +104,9 @@ private:
     void closed(std::size_t level, const std::uint8_t* behind);
 
     std::string_view text_of(JsonBytes string);
+    void begin_line(JsonKind kind, std::uint32_t begin);
     void add_name(JsonSpot spot);
+    std::uint32_t add_value(JsonSpot& spot, const JsonPlace* place);
     void begin_member(Level& in, std::uint32_t begin, bool is_written);
     void end_member(Level& in, std::uint32_t end);
     bool is_similar(std::uint32_t place, std::string_view name, std::uint64_t hash);
@@ -118,7 +120,7 @@ private:
     ValueBuffer name_text_;  // of a name with escapes
     const std::uint8_t* bytes_ = nullptr;
     const std::uint8_t* line_end_ = nullptr;
-    std::array<Level, kMaxJsonDepth> levels_;
+    std::array<Level, kMaxJsonDepth + 1> levels_;
     // The member whose value comes next:
     JsonBytes name_;  // with its quotes
     std::uint32_t place_ = JsonPlace::kNone;
