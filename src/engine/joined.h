@@ -63,8 +63,9 @@ public:
     // The input that the current exception is about, if it is about one.
     virtual std::optional<InputPlace> faulty() const = 0;
     virtual Location location(std::size_t input) const = 0;
-    // With JoinOptions::pauses, ends a pause. There are that many records before it.
-    virtual void go_on(std::uint64_t records) = 0;
+    // With JoinOptions::pauses, ends a pause. There are that many records before it. If the last one lacks its line
+    // end, the next bytes are this line end alone.
+    virtual void go_on(std::uint64_t records, bool lacks_line_end) = 0;
 };
 
 struct JoinOptions {

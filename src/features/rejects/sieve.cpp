@@ -79,7 +79,8 @@ void Sieve::begin(Place place, Read read, std::span<const std::uint8_t> bytes, s
     read_on_ = std::move(read);
     end_ = end;
     capacity_ = usual_capacity_;
-    is_at_end_ = has_large_ = is_open_ = false;
+    is_at_end_ = has_large_ = false;
+    state_ = State::kRecordStart;
     rest_ = bytes;
     is_new_ = !bytes.empty();
     at_ = place;
@@ -210,8 +211,10 @@ std::size_t Sieve::judge_all(const RecordBlock& block, std::size_t from, std::si
             judge(block, r, from);
         }
     }
-    is_open_ = is_at_end_ && r == count && r > 0 && block.ends.back() == block.bytes.size() &&
-               (rejects_.empty() || rejects_.back().offset < at_.offset + from + block.rows[r - 1].begin);
+    state_ = State::kRecordStart;
+    const bool is_last = is_at_end_ && r == count && r > 0;
+    if (is_last && (rejects_.empty() || rejects_.back().offset < at_.offset + from + block.rows[r - 1].begin))
+        walk_record(machine_, state_, block.record(r - 1));
     return r;
 }
 

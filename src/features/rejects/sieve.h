@@ -77,8 +77,8 @@ public:
     // What the last next() has accepted.
     std::span<const std::uint8_t> accepted();
 
-    // At the end: whether the last record was accepted, but has no end.
-    bool is_open() const { return is_open_; }
+    // At the end: the state of a reader behind the last record if that was accepted, otherwise kRecordStart.
+    State state() const { return state_; }
 
     // How many bytes were read in all, counting those that were read again.
     std::uint64_t bytes_read() const { return read_; }
@@ -108,7 +108,7 @@ private:
     bool is_at_end_ = false;
     std::span<const std::uint8_t> rest_;  // bytes that are not settled
     bool is_new_ = false;                 // nothing of them was read yet
-    bool is_open_ = false;
+    State state_ = State::kRecordStart;
     bool has_large_ = false;                        // they begin with a record that is too large
     Place at_;                                      // of them
     std::optional<FieldReader::QuoteFault> fault_;  // of the last read(), at a place in rest_

@@ -228,7 +228,7 @@ public:
         return InputPlace{input, {}, parts_[input].head_records};
     }
     Location location(std::size_t input) const override { return (*options_.inputs)[input]; }
-    void go_on(std::uint64_t records) override;
+    void go_on(std::uint64_t records, bool lacks_line_end) override;
     bool has_ranges() const override { return orders_.empty(); }
 
     std::uint64_t size() const { return parts_.back().begin; }
@@ -312,9 +312,9 @@ private:
     std::uint64_t offset_ = 0;      // there
     std::optional<Walker> walker_;  // there, unless another reader finds the records
     std::uint8_t last_ = 0;         // byte
-    Octets held_;
-    bool is_paused_ = false;  // before them
-    std::size_t noted_ = 1;   // the first input that go_on() has not told about
+    Octets held_;                   // the next bytes
+    bool is_paused_ = false;        // before them
+    std::size_t noted_ = 1;         // the first input that go_on() has not told about
     std::vector<std::uint8_t> buffer_;
 };
 
@@ -666,7 +666,7 @@ Octets Joined::next_taken() {
 void Joined::end_current() {
     Part& part = parts_[at_];
     if (at_ > 0) current_->throw_if_changed();
-    const bool has_line_end = options_.pauses ? is_line_break(last_) : is_ended(at_, *walker_, last_);
+    const bool has_line_end = options_.pauses || is_ended(at_, *walker_, last_);  // or go_on() says
     part.size = offset_;
     part.ends_with_cr = last_ == '\r';
     end_part(at_, has_line_end);
@@ -680,29 +680,23 @@ void Joined::end_current() {
 
 // The next bytes of the joined input.
 Octets Joined::next() {
-    if (is_paused_) return {};
-    if (!held_.empty()) return std::exchange(held_, {});
-    for (; at_ < count(); about(
-             at_, [&] { end_current(); })) {
-        const Octets bytes = about(at_, [&] { return next_taken(); });
-        if (bytes.empty()) continue;
-        Octets end;
-        if (known_ <= at_) {
-            is_paused_ = options_.pauses && known_ > 0;
-            end = begin_part(at_);
-        }
-        last_ = bytes.back();
-        size_ += bytes.size();
-        if (end.empty() && !is_paused_) return bytes;
-        held_ = bytes;
-        return end;
+    for (; at_ < count() && !is_paused_; about(at_, [&] { end_current(); })) {
+        if (held_.empty()) held_ = about(at_, [&] { return next_taken(); });
+        if (held_.empty()) continue;
+        is_paused_ = options_.pauses && known_ > 0 && noted_ <= at_;
+        if (is_paused_) break;
+        const Octets end = known_ <= at_ ? begin_part(at_) : Octets();
+        if (!end.empty()) return end;
+        last_ = held_.back();
+        size_ += held_.size();
+        return std::exchange(held_, {});
     }
     return {};
 }
 
-void Joined::go_on(std::uint64_t records) {
-    const std::size_t end = at_ == count() ? parts_.size() : known_.load();
-    for (; noted_ < end; ++noted_) parts_[noted_].records = records;
+void Joined::go_on(std::uint64_t records, bool lacks_line_end) {
+    for (; noted_ <= at_; ++noted_) parts_[noted_].records = records;
+    if (lacks_line_end) lacking_ = parts_[known_ - 1].line_end;
     is_paused_ = false;
 }
 

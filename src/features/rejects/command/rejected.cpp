@@ -172,7 +172,15 @@ RejectedRecords open_rejected(Context& context) {
 void print_rejected(Context& context) {
     context.location = context.arguments.rejected;
     RejectLines lines(context.location);
-    const auto print = [](const std::string& text) { write_all(STDOUT_FILENO, bytes_of(text), "write error"); };
+    char line_break = '\n';
+    bool is_open = false;  // the last record of an input that another one follows
+    const auto print = [&](std::string text) {
+        if (text.empty()) return;
+        if (is_open) text.insert(0, 1, line_break);
+        is_open = !is_line_break(text.back());
+        if (!is_open) line_break = text.back();
+        write_all(STDOUT_FILENO, bytes_of(text), "write error");
+    };
     for (std::optional<ListedReject> reject; (reject = lines.next());) {
         if (context.arguments.policy.header != HeaderMode::kDrop) print(reject->header);  // which only the first has
         print(reject->text);

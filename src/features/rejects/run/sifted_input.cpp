@@ -159,7 +159,6 @@ private:
     std::span<const std::uint8_t> read_stream(std::size_t most);
     std::span<const std::uint8_t> next();
     void begin(Place place);
-    bool begins_next();
     std::size_t batch_size() const { return std::min(kBlockSize, execution_.block_size); }
 
     Input& input_;
@@ -179,6 +178,7 @@ private:
     std::atomic<unsigned> doubts_ = 0;  // batches that were guessed wrong
     // Of a stream:
     std::uint64_t head_left_ = 0;  // bytes that precede the first record that may be rejected
+    bool lacks_line_end_ = false;  // what was passed on last
     FileStream::Reader reader_;
     std::span<const std::uint8_t> rest_;  // read, and not passed on
     std::optional<Sieve> sieve_;
@@ -377,11 +377,13 @@ std::span<const std::uint8_t> Rejects::next() {
     if (head_left_ > 0) {
         const auto bytes = read_stream(static_cast<std::size_t>(head_left_));
         head_left_ -= bytes.size();
+        lacks_line_end_ = !bytes.empty() && !is_line_break(bytes.back());
         if (!bytes.empty()) return bytes;
     }
     has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
-    do {
+    for (;;) {
         while (sieve_->next()) {
+            lacks_line_end_ = !is_past_record(sieve_->state());
             for (const Reject& one : sieve_->rejects()) {
                 reject(one, [&](FunctionRef<void(std::span<const std::uint8_t>)> take) {
                     if (one.kind == RejectKind::kSize) return sieve_->large().for_each_part(take);
@@ -393,7 +395,22 @@ std::span<const std::uint8_t> Rejects::next() {
             has_failed_ = accepted.empty();
             if (!accepted.empty()) return accepted;
         }
-    } while (begins_next());
+        if (joined_ == nullptr) break;
+        joined_->go_on(sieve_->at().record, lacks_line_end_);
+        rest_ = reader_();
+        if (rest_.empty()) break;
+        Place at = sieve_->at();
+        if (is_quoted(sieve_->state()) || is_escape(sieve_->state()))
+            throw InputError("an input ends inside quotes or with an escape, and would go on in the next one", at);
+        if (!lacks_line_end_) {
+            begin(at);
+            continue;
+        }
+        const auto line_end = std::exchange(rest_, {});
+        begin({at.offset + line_end.size(), at.record});
+        has_failed_ = false;
+        return line_end;
+    }
     judge(sieve_->at(), true);
     has_failed_ = false;
     return {};
@@ -405,19 +422,6 @@ void Rejects::begin(Place place) {
         std::ranges::copy(bytes, into.begin());
         return bytes.size();
     });
-}
-
-// Goes on with the next of several inputs.
-bool Rejects::begins_next() {
-    if (joined_ == nullptr) return false;
-    const bool is_open = sieve_->is_open();
-    joined_->go_on(sieve_->at().record);
-    rest_ = reader_();
-    if (is_open && !rest_.empty())
-        throw InputError("an input ends inside quotes or with an escape, and would go on in the next one",
-                         sieve_->at());
-    if (!rest_.empty()) begin(sieve_->at());
-    return !rest_.empty();
 }
 
 void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
