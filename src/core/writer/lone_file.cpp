@@ -1,6 +1,7 @@
 #include "core/writer/lone_file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -13,6 +14,14 @@
 #include "core/writer/stream_path.h"
 
 namespace cleave {
+
+void require_access(std::string folder) {
+    if (folder.size() > 1) folder.pop_back();
+    if (folder.empty()) folder = ".";
+    if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+    if (errno != ENOENT || folder == ".") throw_errno(folder);
+    require_access(std::string(folder_of(folder)));
+}
 
 std::optional<struct stat> find_replaceable(const Directory& directory, const std::string& name, const Input& input) {
     const std::string path = directory.path_of(name);
@@ -44,6 +53,7 @@ LoneFile::LoneFile(const std::string& path, const Input& input, bool replace, mo
     name_ = path.substr(folder.size());
     require_unreserved(name_);
     directory_.emplace(folder);
+    require_access(folder);
     note_file();
     if (!before_ || replace) return;
     may_stay_ = has_markers(*directory_);

@@ -16,6 +16,10 @@
 
 namespace cleave {
 
+// Throws SystemError if this process may not create files in `folder`, which ends with a slash or is empty. If the
+// folder is missing, the nearest existing folder above it counts.
+void require_access(std::string folder);
+
 // What has the name, and may be replaced by a file: a regular file or a link; nothing if the name is free. Throws
 // OutputError for anything else and for the input, and SystemError.
 std::optional<struct stat> find_replaceable(const Directory& directory, const std::string& name, const Input& input);
@@ -23,10 +27,10 @@ std::optional<struct stat> find_replaceable(const Directory& directory, const st
 // For use by one thread. `input` must outlive the object.
 class LoneFile {
 public:
-    // Opens the directory, or the path itself if it leads to a descriptor, a pipe or a device. Unless `replace`, the
-    // name must not be taken, except where a run was killed: a file that it left stays if it is the same. The file will
-    // have the permissions of the input, but at most `most`, less the umask. Throws SystemError, ArgumentError for a
-    // reserved name, and what find_replaceable() throws.
+    // Opens the directory, in which the caller must be able to create files, or the path itself if it leads to a
+    // descriptor, a pipe or a device. Unless `replace`, the name must not be taken, except where a run was killed: a
+    // file that it left stays if it is the same. The file will have the permissions of the input, but at most `most`,
+    // less the umask. Throws SystemError, ArgumentError for a reserved name, and what find_replaceable() throws.
     LoneFile(const std::string& path, const Input& input, bool replace = false, mode_t most = 0777);
     LoneFile(const LoneFile&) = delete;
     LoneFile& operator=(const LoneFile&) = delete;

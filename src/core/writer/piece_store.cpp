@@ -20,15 +20,6 @@ namespace {
 
 std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
 
-// Throws if this process may not create files in `folder`, which ends with a slash or is empty. If the folder is
-// missing, the nearest existing folder above it counts.
-void require_access(const std::string& folder) {
-    const std::string path = folder.empty() ? "." : folder;
-    if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return;
-    if (errno != ENOENT || folder.empty()) throw_errno(path);
-    require_access(std::string(folder_of(folder.substr(0, folder.find_last_not_of('/') + 1))));
-}
-
 // The permissions of a new folder, before the umask. Names in the folder may contain values, so only users who can read
 // the input may list it.
 mode_t folder_permissions(const Input& input) {
