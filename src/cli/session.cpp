@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/shell_word.h"
+#include "base/text_bytes.h"
 #include "cleave/foreign.h"
 #include "cleave/rejects.h"
 #include "cli/diagnostics.h"
@@ -185,13 +186,17 @@ void throw_in_one(Context& context, const OpenInput& opened, const InputError& e
     throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
 }
 
-// Goes on to the first of several inputs that has more bytes than a mark, or to the last.
+// Goes on to the first of several inputs that has more than a mark and, under a header, line ends; or to the last.
 void pass_over_empty(Context& context, Input& input, const Cancellation* cancellation) {
     LocationList& inputs = context.arguments.inputs;
     while (inputs.size() > 1) {
-        const auto bytes = input.peek(4);
+        const auto bytes = input.peek(kSniffSize);
+        const auto text = bytes.subspan(bom_size(bytes));
         const bool seems_compressed = compression_named_by(context.location.name()) != Compression::kNone;
-        if (bytes.size() != bom_size(bytes) || (seems_compressed && input.compression() == Compression::kNone)) return;
+        if (seems_compressed && input.compression() == Compression::kNone) return;
+        if (bytes.size() == kSniffSize || !std::ranges::all_of(text, is_line_break)) return;
+        const Dialect dialect = settle_dialect(context.arguments.dialect, input).dialect;
+        if (!text.empty() && header_mode(context.arguments.header, dialect) == HeaderMode::kNone) return;
         inputs.remove_first();
         context.location = inputs.front();
         input = open_input(context, context.location, cancellation, Access::kMapped);

@@ -66,7 +66,7 @@ def read(data, terminator, has_escape):
 
 def joined(files, terminator, has_escape, has_header):
     """The head of the first input that is not empty, and the records of all; the last may be open. Raises Malformed."""
-    while len(files) > 1 and not files[0]:
+    while len(files) > 1 and not files[0].removeprefix(MARK).strip(b"\r\n" if has_header else b""):
         files = files[1:]
     parts, columns, end = [], None, b"\r" if terminator == "cr" else b"\n"
     for number, data in enumerate(files, 1):
@@ -79,15 +79,15 @@ def joined(files, terminator, has_escape, has_header):
         sample = records[first or 0][0] if records else b""
         own_end = next((e for e in (b"\r\n", b"\n", b"\r") if sample.endswith(e)), None)
         end = own_end or end
-        cut = ((first or 0) + 1 if records else 0) if has_header else 0
+        cut = (len(records) if first is None and number > 1 else (first or 0) + 1) if records and has_header else 0
         head = mark + b"".join(text for text, _ in records[:cut])
         texts = [text for text, _ in records[cut:]]
-        is_first = columns is None
+        is_first = number == 1
         if lack == "an end" and (texts or is_first) and number < len(files):
             raise Malformed("an open end")
         if is_first or texts:
             parts.append([head if is_first else b"", texts, lack and end])
-        columns = (own or []) if is_first else columns
+        columns = own if columns is None else columns
     for part, following in zip(parts, parts[1:]):
         if part[1]:
             part[1][-1] += part[2] or b""
@@ -102,8 +102,8 @@ def joined(files, terminator, has_escape, has_header):
 def some_file(rng, terminator, may_be_open=True):
     ends = LINE_ENDS[terminator]
     end = rng.choice(ends)
-    if rng.random() < 0.08:
-        return b""
+    if rng.random() < 0.12:
+        return rng.choice((b"", MARK, b"")) + end * rng.choice((0, 0, 1, 2, 3))
     data = (MARK if rng.random() < 0.15 else b"") + (end if rng.random() < 0.1 else b"")
     data += rng.choice([b"a,b"] * 8 + [b'"a",b', b'a,"b"', b"a,c", b"a,b,c"])
     for _ in range(rng.choice((0, 0, 1, 2, 3, 4))):

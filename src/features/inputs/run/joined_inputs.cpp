@@ -352,6 +352,7 @@ void Joined::add_part(std::size_t number, Input& input) {
         dialect = sniffed.dialect;
     }
     const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
+    const bool is_empty = std::ranges::all_of(head.sample, is_line_break);  // it has no record, or only empty ones
     const auto size = static_cast<std::size_t>(head.size);
     const Octets bytes = input.peek(size + 1);
     part.head_records = static_cast<std::uint32_t>(head.records);
@@ -365,7 +366,8 @@ void Joined::add_part(std::size_t number, Input& input) {
         lead_ = lead_of(bytes.first(size), dialect);
         lead_.size = std::min(lead_.size, head.size);
     } else {
-        part.skipped = static_cast<std::uint32_t>(head.size);
+        const std::uint64_t skipped = is_empty && head.has_header ? input.peek(SIZE_MAX).size() : head.size;
+        part.skipped = static_cast<std::uint32_t>(std::min<std::uint64_t>(skipped, UINT32_MAX));
     }
     const FileIdentity file = input.identity();
     permissions_ &= file.permissions;
@@ -374,9 +376,9 @@ void Joined::add_part(std::size_t number, Input& input) {
     is_stream_ = is_stream_ || input.is_stream();
     if (!input.is_stream()) part.size = input.blob().size();
 
-    if (std::ranges::all_of(head.sample, is_line_break)) return;  // no columns
+    if (is_empty) return;
     const InputColumns columns = columns_of_record(head.sample, dialect, head.has_header);
-    if (number == 0) columns_ = columns;
+    if (number == 0 || (columns_.count == 0 && !head.has_header)) columns_ = columns;
     if (is_json_lines(options_.dialect)) return;
     if (!options_.by_name || columns.names == columns_.names) {
         return compare_columns(columns_, columns, options_.shows_names);

@@ -192,7 +192,8 @@ void Rejects::heed_head() {
         throw InputError("the header is bad: " + encoding_fault(rules_.encoding), head_.sample_place);
     if (rules_.has(RejectKind::kNul) && std::ranges::find(head, 0) != head.end())
         throw InputError("the header is bad: a NUL byte", head_.sample_place);
-    if (head_.sample.empty() || (!head_.has_header && rules_.fields > 0) || is_json_lines(rules_.dialect)) return;
+    const bool is_known = !head_.has_header && rules_.fields > 0;
+    if (std::ranges::all_of(head_.sample, is_line_break) || is_known || is_json_lines(rules_.dialect)) return;
     FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
     std::optional<FieldReader::QuoteFault> fault;
     const RecordBlock block =
