@@ -72,10 +72,8 @@ struct JoinOptions {
     const LocationList* inputs = nullptr;  // in order
     // Opens one of them, by its number, each time in the same way. Any thread may call it.
     std::function<Input(std::size_t input)> open;
-    // Called once for each but the first, before and after its dialect is settled. May throw if it cannot be read as
-    // CSV.
-    std::function<void(std::size_t number, Input& input)> examine;
-    std::function<void(std::size_t number, const SniffedDialect& sniffed)> examined;
+    // Called once for each but the first. May throw if it cannot be read as CSV.
+    std::function<void(std::size_t number, Input& input, const SniffedDialect& sniffed)> examine;
     Dialect dialect;           // of the first
     DialectOptions of_others;  // the same, with nothing to sniff but the preamble
     HeaderMode header = HeaderMode::kRepeat;

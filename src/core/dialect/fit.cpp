@@ -71,6 +71,17 @@ State read(const Dialect& dialect, Quoting quoting, const Head& head, const Take
     return state;
 }
 
+// Whether a CR has no LF behind it, in quotes or not.
+bool has_lone_return(Bytes bytes) {
+    while (!bytes.empty()) {
+        const auto* const at = static_cast<const std::uint8_t*>(std::memchr(bytes.data(), '\r', bytes.size()));
+        if (at == nullptr) return false;
+        bytes = bytes.subspan(static_cast<std::size_t>(at + 1 - bytes.data()));
+        if (bytes.empty() || bytes.front() != '\n') return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 bool Head::has(std::uint8_t byte) const {
@@ -146,7 +157,7 @@ Terminator terminator_of(Dialect dialect, Head head) {
 
 TerminatorFit terminator_fit_of(const Dialect& dialect, const Head& head) {
     TerminatorFit fit;
-    const bool counts_returns = dialect.terminator == Terminator::kLf && head.has('\r');
+    const bool counts_returns = dialect.terminator == Terminator::kLf && has_lone_return(head.bytes);
     read(dialect, dialect.quoting, head, [&](const Step& step) {
         if (step.ends_record() && !fit.first) {
             std::size_t begin = step.offset;

@@ -16,6 +16,7 @@
 #include "cli/named.h"
 #include "cli/other_tools.h"
 #include "cli/session.h"
+#include "core/dialect/fit.h"
 #include "core/reader/fd.h"
 #include "core/reader/temporary_file.h"
 #include "core/writer/destination.h"
@@ -40,6 +41,14 @@ std::string_view suffix_of(std::string_view path) {
     const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
     const std::size_t dot = without_compression_suffix(name).rfind('.');
     return dot == std::string_view::npos ? std::string_view() : name.substr(dot);
+}
+
+LoneReturns lone_returns_of(Input& input, const Dialect& dialect) {
+    const std::size_t begin = std::max<std::size_t>(dialect.preamble, bom_size(input.peek(4)));
+    const auto bytes = input.peek(begin + kSniffSize).subspan(begin);
+    LoneReturns returns = terminator_fit_of(dialect, {bytes, bytes.size() < kSniffSize}).lone_returns;
+    if (returns.first) *returns.first += begin;
+    return returns;
 }
 
 // Pieces, and what is written beside them, must not replace an input, and the pattern that found the inputs should not
@@ -125,20 +134,17 @@ void join_inputs(Context& context, OpenInput& opened) {
     options.open = [&context, cancellation](std::size_t number) {
         return open_input(context, context.arguments.inputs[number], cancellation, Access::kRead);
     };
-    options.examine = [&](std::size_t number, Input& input) {
+    options.examine = [&](std::size_t number, Input& input, SniffedDialect sniffed) {
         const Location first = std::exchange(context.location, arguments.inputs[number]);
         refuse_unfit(context, input, foreign_format(input.peek(kSniffSize)));
         const bool is_other = input.encoding() != opened.input.encoding() && !input.peek(1).empty();
         if (is_other && other_count++ < kMostNamed)
             others += formatted("{}{} as {}", others.empty() ? "" : ", ", context.location.shown(),
                                 encoding_name(input.encoding()));
-        context.location = first;
-    };
-    options.examined = [&](std::size_t number, const SniffedDialect& sniffed) {
-        if (sniffed.doubt == DialectDoubt::kNone || doubtful_count++ >= kMostNamed) return;
-        const Location first = std::exchange(context.location, arguments.inputs[number]);
+        if (arguments.dialect.sniff_terminator) sniffed.lone_returns = lone_returns_of(input, sniffed.dialect);
+        const bool is_doubtful = sniffed.doubt != DialectDoubt::kNone || sniffed.lone_returns.count > 0;
         const auto joined = std::exchange(opened.joined, nullptr);  // so that the message is about this one
-        Diagnostics(context).take(sniffed);
+        if (is_doubtful && doubtful_count++ < kMostNamed) Diagnostics(context).take(sniffed);
         opened.joined = joined;
         context.location = first;
     };

@@ -348,7 +348,7 @@ void Joined::add_part(std::size_t number, Input& input) {
     Dialect dialect = options_.dialect;
     if (number > 0) {
         const SniffedDialect sniffed = settle_dialect(options_.of_others, input);
-        options_.examined(number, sniffed);
+        options_.examine(number, input, sniffed);
         dialect = sniffed.dialect;
     }
     const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
@@ -419,7 +419,6 @@ void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
     for (std::size_t number = 1; number < count(); ++number) {
         about(number, [&] {
             Input input = options_.open(number);
-            options_.examine(number, input);
             add_part(number, input);
             const bool is_read_once = location(number).is_stream() || !InputParts::source(input).is_file();
             if (is_read_once) pipes_.emplace(number, std::move(input));

@@ -177,7 +177,7 @@ void print_rejected(Context& context) {
     const auto print = [&](std::string text) {
         if (text.empty()) return;
         if (is_open) text.insert(0, 1, line_break);
-        is_open = !is_line_break(text.back());
+        is_open = !is_line_break(bytes_of(text).back());
         if (!is_open) line_break = text.back();
         write_all(STDOUT_FILENO, bytes_of(text), "write error");
     };
