@@ -19,12 +19,6 @@ public:
     MappedFile(const Source& source, Mapping mapping)
         : FileBlob(source, mapping.bytes().size()), mapping_(std::move(mapping)) {}
 
-    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
-                                       std::vector<std::uint8_t>& /*buffer*/) const override {
-        check_range(offset, size);
-        return mapping_.bytes().subspan(offset, size);
-    }
-
     bool has_lost() const noexcept override { return mapping_.has_faulted(); }
     std::span<const std::uint8_t> mapped(std::uint64_t offset, std::uint64_t size) const noexcept override {
         return mapping_.bytes().subspan(offset, size);
@@ -39,15 +33,6 @@ private:
 class ReadFile final : public FileBlob {
 public:
     ReadFile(const Source& source, std::uint64_t size) : FileBlob(source, size) {}
-
-    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
-                                       std::vector<std::uint8_t>& buffer) const override {
-        check_range(offset, size);
-        if (buffer.size() < size) buffer.resize(size);
-        const std::span<std::uint8_t> bytes = std::span(buffer).first(size);
-        read(offset, bytes);
-        return bytes;
-    }
 };
 
 // Memory that the caller owns.
@@ -55,12 +40,6 @@ class LentMemory final : public FileBlob {
 public:
     LentMemory(const Source& source, std::span<const std::uint8_t> bytes)
         : FileBlob(source, bytes.size()), bytes_(bytes) {}
-
-    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
-                                       std::vector<std::uint8_t>& /*buffer*/) const override {
-        check_range(offset, size);
-        return bytes_.subspan(offset, size);
-    }
 
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
         std::ranges::copy(bytes_.subspan(offset, into.size()), into.begin());
@@ -78,6 +57,17 @@ private:
 bool is_for_mapping(Access access) { return access == Access::kMapped && MappingGuard::is_active(); }
 
 }  // namespace
+
+std::span<const std::uint8_t> FileBlob::lend(std::uint64_t offset, std::size_t size,
+                                             std::vector<std::uint8_t>& buffer) const {
+    check_range(offset, size);
+    const auto view = mapped(offset, size);
+    if (view.size() == size) return view;
+    if (buffer.size() < size) buffer.resize(size);
+    const auto bytes = std::span(buffer).first(size);
+    read(offset, bytes);
+    return bytes;
+}
 
 void FileBlob::throw_if_lost() const {
     if (!has_lost()) return;

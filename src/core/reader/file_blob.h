@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "cleave/blob.h"
 #include "cleave/input.h"
@@ -16,6 +17,9 @@ namespace cleave {
 class FileBlob : public Blob {
 public:
     std::uint64_t size() const noexcept override { return size_; }
+    // What mapped() returns, or a copy of what read() reads.
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& buffer) const override;
     void throw_if_changed() const override { source_.throw_if_changed(has_lost()); }
     // Throws SystemError, EIO, for a temporary file.
     void throw_if_lost() const override;

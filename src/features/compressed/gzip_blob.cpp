@@ -116,15 +116,6 @@ GzipBlob::GzipBlob(const Source& source, std::shared_ptr<const GzipMap> map)
     : FileBlob(source, map->size()), map_(std::move(map)) {}
 GzipBlob::~GzipBlob() = default;
 
-std::span<const std::uint8_t> GzipBlob::lend(std::uint64_t offset, std::size_t size,
-                                             std::vector<std::uint8_t>& buffer) const {
-    check_range(offset, size);
-    if (buffer.size() < size) buffer.resize(size);
-    const std::span<std::uint8_t> bytes = std::span(buffer).first(size);
-    read(offset, bytes);
-    return bytes;
-}
-
 // From the start that the first part is decoded from up to where the last part ends, and what a cursor reads there.
 void GzipBlob::will_read(BlobRange range) const noexcept {
     if (range.size == 0 || !source().remote) return;

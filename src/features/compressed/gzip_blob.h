@@ -58,8 +58,6 @@ public:
     GzipBlob(const Source& source, std::shared_ptr<const GzipMap> map);
     ~GzipBlob() override;
 
-    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
-                                       std::vector<std::uint8_t>& buffer) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override;
     BlobBacking backing() const noexcept override { return {}; }
     void will_read(BlobRange range) const noexcept override;

@@ -44,15 +44,6 @@ public:
           whole_(std::move(whole)),
           shifts_(std::move(shifts)) {}
 
-    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
-                                       std::vector<std::uint8_t>& buffer) const override {
-        check_range(offset, size);
-        if (first_part(offset, size) == size) return whole_->lend(place(offset), size, buffer);
-        if (buffer.size() < size) buffer.resize(size);
-        const auto bytes = std::span(buffer).first(size);
-        read(offset, bytes);
-        return bytes;
-    }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
         shifts_->for_each_part(offset, into.size(), [&](Place at, std::uint64_t size) {
             copy_bytes(*whole_, at.offset, into.first(static_cast<std::size_t>(size)));
