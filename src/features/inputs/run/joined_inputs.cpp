@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <initializer_list>
 #include <map>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,9 +21,8 @@
 #include "base/mutex.h"
 #include "base/parallel.h"
 #include "base/text_bytes.h"
-#include "base/too_long.h"
-#include "cleave/fields.h"
 #include "core/offsets/input_head.h"
+#include "core/reader/copy.h"
 #include "core/reader/fd.h"
 #include "core/reader/file_blob.h"
 #include "core/reader/input_parts.h"
@@ -31,6 +30,7 @@
 #include "core/scan/check_arguments.h"
 #include "core/scan/walker.h"
 #include "engine/joined.h"
+#include "features/inputs/run/columns.h"
 #include "rows/values/index_columns.h"
 
 namespace cleave {
@@ -61,21 +61,19 @@ LineEnd line_end_of(Octets record) {
     return {!rest.empty() && rest.back() == '\r', has_lf};
 }
 
-std::uint64_t mixed(std::uint64_t digest, std::uint64_t word) {
-    digest = (digest ^ word) * 0x9E3779B97F4A7C15U;
-    return digest ^ digest >> 32U;
+std::uint64_t digest_of(std::initializer_list<std::uint64_t> words) {
+    std::uint64_t digest = 0;
+    for (const std::uint64_t word : words) {
+        digest = (digest ^ word) * 0x9E3779B97F4A7C15U;
+        digest ^= digest >> 32U;
+    }
+    return digest;
 }
 
 // Tells a version of a file from others. Nobody gains from two that look alike.
 std::uint64_t digest_of(const FileIdentity& file) {
-    const auto times = mixed(static_cast<std::uint64_t>(file.mtime_ns), static_cast<std::uint64_t>(file.ctime_ns));
-    return mixed(mixed(mixed(mixed(0, file.device), file.inode), file.size), times);
-}
-
-// The bytes of a blob from `offset` on, not too many at once.
-Octets block_of(const Blob& blob, std::uint64_t offset, std::vector<std::uint8_t>& buffer) {
-    const std::uint64_t left = blob.size() - offset;
-    return blob.lend(offset, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer);
+    return digest_of({file.device, file.inode, file.size, static_cast<std::uint64_t>(file.mtime_ns),
+                      static_cast<std::uint64_t>(file.ctime_ns)});
 }
 
 // An input, and what is taken of it. There may be very many.
@@ -93,118 +91,6 @@ struct Part {
     bool begins_with_lf : 1 = false;  // its records
     bool ends_with_cr : 1 = false;
 };
-
-// How the columns of an input become those of the first one.
-struct Order {
-    static constexpr std::size_t kMissing = SIZE_MAX;
-    std::size_t count = 0;            // of fields in a record
-    std::vector<std::size_t> fields;  // for each field to write, its number in a record, or kMissing
-
-    bool operator==(const Order&) const = default;
-};
-
-// Puts the fields of records into another order. For one thread.
-class Rearranger {
-public:
-    Rearranger(const Dialect& dialect, const Kernel& kernel, const Order& order, Place place)
-        : dialect_(dialect),
-          order_(order),
-          place_(place),
-          reader_(dialect, kernel, Reading::kUnambiguous, order.count) {}
-
-    // The records that end in the bytes so far; valid until the next call. Throws InputError for a record with another
-    // number of fields, for one that readers may read differently, and for one that is too long.
-    Octets add(Octets bytes, bool at_end) {
-        waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
-        out_.clear();
-        if (!at_end && waiting_.size() < least_) return out_;
-        if (waiting_.size() > kMaxRecordLimit + bytes.size()) throw_too_long(kMaxRecordLimit, place_);
-        const RecordBlock block = reader_.read(Octets(waiting_), place_, at_end);
-        for (std::size_t r = 0; r < block.record_count(); ++r) write(block, r);
-        place_.offset += block.bytes.size();
-        place_.record += block.record_count();
-        least_ = block.bytes.empty() ? 2 * waiting_.size() : 0;  // so that a long record is not read again and again
-        waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(block.bytes.size()));
-        return out_;
-    }
-
-private:
-    void write(const RecordBlock& block, std::size_t r) {
-        const std::size_t begin = block.rows[r].begin;
-        const auto ends = block.ends.subspan(block.rows[r].first, block.rows[r + 1].first - block.rows[r].first);
-        const std::size_t content = content_end(block.bytes, block.rows[r].begin, ends.back(), dialect_);
-        const auto append = [&](std::size_t from, std::size_t to) {
-            const Octets bytes = block.bytes.subspan(from, to - from);
-            out_.insert(out_.end(), bytes.begin(), bytes.end());
-        };
-        const std::size_t before = out_.size();
-        for (std::size_t i = 0; content > begin && i < order_.fields.size(); ++i) {
-            const std::size_t field = order_.fields[i];
-            if (i > 0) out_.push_back(dialect_.delimiter);
-            if (field == Order::kMissing) continue;
-            append(field == 0 ? begin : ends[field - 1] + 1, field + 1 == ends.size() ? content : ends[field]);
-        }
-        if (content > begin && out_.size() == before) {  // without quotes, the record would be empty
-            if (!dialect_.quote)
-                throw InputError("the only column of a record is empty, which cannot be written without quotes",
-                                 Place{place_.offset + begin, place_.record + r});
-            out_.insert(out_.end(), 2, *dialect_.quote);
-        }
-        append(content, block.rows[r + 1].begin);
-    }
-
-    const Dialect dialect_;
-    const Order& order_;
-    Place place_;  // of what waits
-    FieldReader reader_;
-    std::size_t least_ = 0;  // how much must wait before it is read
-    std::vector<std::uint8_t> waiting_;
-    std::vector<std::uint8_t> out_;
-};
-
-// For each column of the first input, its number in another one. Throws InputError.
-Order order_by_name(const std::vector<std::string>& wanted, const InputColumns& there, const JoinOptions& options) {
-    const auto shown = [&](const std::string& name, std::size_t number) {
-        return options.shows_names && is_for_messages(name) ? "column '" + name + "'"
-                                                            : "column " + std::to_string(number + 1);
-    };
-    Order order{there.count, std::vector<std::size_t>(wanted.size(), Order::kMissing)};
-    for (std::size_t i = 0; i < there.names.size(); ++i) {
-        const std::string& name = there.names[i];
-        const auto found = std::ranges::find(wanted, name);
-        if (found == wanted.end()) {
-            if (options.drops_unknown) continue;
-            throw InputError(shown(name, i) + " is not in the first input; --drop-unknown leaves it out");
-        }
-        std::size_t& number = order.fields[static_cast<std::size_t>(found - wanted.begin())];
-        if (number != Order::kMissing || std::ranges::count(wanted, name) > 1)
-            throw InputError(shown(name, i) + " is there twice, so its name does not say which is meant");
-        number = i;
-    }
-    if (std::ranges::count(order.fields, Order::kMissing) == std::ssize(order.fields))
-        throw InputError("none of its columns is in the first input; do its delimiter and line ends differ?");
-    return order;
-}
-
-// Throws InputError if they differ. Names may be values, of a file without a header.
-void compare_columns(const InputColumns& wanted, const InputColumns& there, bool shows_names) {
-    const auto is_common = [&](const std::string& name) {
-        return std::ranges::find(wanted.names, name) != wanted.names.end();
-    };
-    const bool has_common = std::ranges::any_of(there.names, is_common);
-    const char* const hint = has_common ? "; --columns-by-name puts columns in its order" : "";
-    if (there.count != wanted.count) {
-        throw InputError("its " + std::string(there.names.empty() ? "first record" : "header") + " has " +
-                         std::to_string(there.count) + (there.count == 1 ? " field" : " fields") + ", not " +
-                         std::to_string(wanted.count) + " as in the first input" + hint);
-    }
-    const auto [name, expected] = std::ranges::mismatch(there.names, wanted.names);
-    if (name == there.names.end()) return;
-    const bool are_shown = shows_names && is_for_messages(*name) && is_for_messages(*expected);
-    throw InputError("column " + std::to_string(name - there.names.begin() + 1) +
-                     (are_shown ? " is '" + *name + "', not '" + *expected + "' as" : " has another name than") +
-                     " in the first input" + hint);
-}
 
 class Joined final : public JoinedInputs {
 public:
@@ -324,14 +210,6 @@ public:
     JoinedBlob(const Source& source, std::shared_ptr<Joined> joined)
         : FileBlob(source, joined->size()), joined_(std::move(joined)) {}
 
-    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
-                                       std::vector<std::uint8_t>& buffer) const override {
-        check_range(offset, size);
-        if (buffer.size() < size) buffer.resize(size);
-        const auto bytes = std::span(buffer).first(size);
-        joined_->read(offset, bytes);
-        return bytes;
-    }
     void read(std::uint64_t offset, std::span<std::uint8_t> into) const override { joined_->read(offset, into); }
     BlobBacking backing() const noexcept override { return {}; }
     void will_read(BlobRange /*range*/) const noexcept override {}
@@ -380,25 +258,21 @@ void Joined::add_part(std::size_t number, Input& input) {
     const InputColumns columns = columns_of_record(head.sample, dialect, head.has_header);
     if (number == 0 || (columns_.count == 0 && !head.has_header)) columns_ = columns;
     if (is_json_lines(options_.dialect)) return;
-    if (!options_.by_name || columns.names == columns_.names) {
-        return compare_columns(columns_, columns, options_.shows_names);
-    }
-    Order order = order_by_name(columns_.names, columns, options_);
-    const auto same = std::ranges::find(orders_, order);
+    const std::optional<Order> order = order_of(columns, columns_, options_);
+    if (!order) return;
+    const auto same = std::ranges::find(orders_, *order);
     part.order = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
-    if (same == orders_.end()) orders_.push_back(std::move(order));
+    if (same == orders_.end()) orders_.push_back(*order);
     is_stream_ = true;
 }
 
 void Joined::refuse_same_files() const {
-    std::vector<std::uint32_t> numbers(count());
-    std::iota(numbers.begin(), numbers.end(), 0U);
-    const auto version = [this](std::uint32_t number) { return std::pair(parts_[number].version, number); };
-    std::ranges::sort(numbers, {}, version);
-    const auto same = std::ranges::adjacent_find(
-        numbers, [&](std::uint32_t one, std::uint32_t next) { return version(one).first == version(next).first; });
-    if (same == numbers.end()) return;
-    throw ArgumentError("'" + location(same[0]).shown() + "' and '" + location(same[1]).shown() +
+    std::vector<std::pair<std::uint64_t, std::size_t>> files;
+    for (std::size_t number = 0; number < count(); ++number) files.emplace_back(parts_[number].version, number);
+    std::ranges::sort(files);
+    const auto same = std::ranges::adjacent_find(files, {}, [](const auto& file) { return file.first; });
+    if (same == files.end()) return;
+    throw ArgumentError("'" + location(same[0].second).shown() + "' and '" + location(same[1].second).shown() +
                         "' are the same file");
 }
 
@@ -408,7 +282,7 @@ FileIdentity Joined::identity(const Input& first) const {
     file.permissions = permissions_;
     file.inode = 0;
     for (const Part& part : parts_) {
-        file.inode = mixed(file.inode, part.version);
+        file.inode = digest_of({file.inode, part.version});
         file.mtime_ns = std::max(file.mtime_ns, part.mtime_ns);
     }
     return file;
@@ -560,15 +434,12 @@ void Joined::check_end(std::size_t number, unsigned threads) {
             const Boundary last = Locator(index).at_or_before(blob.size() - 1);
             if (last.offset > walker.offset()) walker.seek(last.offset, last.record, State::kRecordStart);
         }
-        std::vector<std::uint8_t> buffer;
         std::uint8_t last = 0;
-        while (walker.offset() < blob.size()) {
-            if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-            const auto bytes = block_of(blob, walker.offset(), buffer);
+        for_each_part(blob, {walker.offset(), blob.size() - walker.offset()}, cancellation_, [&](Octets bytes) {
             walker.pass(bytes);
             last = bytes.back();
             if (Meter* const meter = options_.execution.meter) meter->scanned += bytes.size();
-        }
+        });
         Part& part = parts_[number];
         part.records = records_taken(number, walker);
         part.ends_with_cr = last == '\r';
@@ -640,7 +511,9 @@ Octets Joined::read_current() {
         current_->set_threads(options_.execution.thread_count());
     }
     if (current_->is_stream()) return current_->read();
-    return block_of(current_->blob(), offset_, buffer_);
+    const Blob& blob = current_->blob();
+    const std::uint64_t left = blob.size() - offset_;
+    return blob.lend(offset_, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer_);
 }
 
 // The next bytes that are taken of it; none at its end. Bytes before records are not scanned.
