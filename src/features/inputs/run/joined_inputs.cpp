@@ -105,26 +105,157 @@ public:
     // Call this first. `self` owns this object.
     void join(Input& first, const std::shared_ptr<Joined>& self);
 
-    void for_each(FunctionRef<void(const InputPart&)> take) const override;
-    void for_each_range(BlobRange range, FunctionRef<void(const InputRange&)> take) const override;
-    InputPlace find(const Place& place) const override;
+    void for_each(FunctionRef<void(const InputPart&)> take) const override {
+        for (std::size_t number = 0; number < count(); ++number) {
+            const Part& part = parts_[number];
+            const Part& next = parts_[number + 1];
+            InputPart one{
+                number, part.size, part.mtime_ns, part.begin, next.begin - part.begin, next.records - part.records};
+            if (number == 0) one.records -= std::min<std::uint64_t>(one.records, part.head_records);
+            take(one);
+        }
+    }
+
+    void for_each_range(BlobRange range, FunctionRef<void(const InputRange&)> take) const override {
+        std::size_t number = part_at(range.offset);
+        for (const std::uint64_t end = range.offset + range.size; range.offset < end; ++number) {
+            const Part& part = parts_[number];
+            const bool is_last = number + 1 == known_;
+            const std::uint64_t own = is_last ? UINT64_MAX : parts_[number + 1].begin - part.added.bytes().size();
+            const std::uint64_t to = std::min(end, own);
+            if (range.offset < to) take({number, range.offset - part.begin + part.skipped, to - range.offset});
+            range.offset = is_last ? end : parts_[number + 1].begin;
+        }
+    }
+
+    InputPlace find(const Place& place) const override {
+        const std::size_t number = part_at(place.offset);
+        const Part& part = parts_[number];
+        const std::uint64_t head = number == 0 ? 0 : part.head_records;
+        return {number,
+                {place.offset - part.begin + part.skipped, place.record - std::min(place.record, part.records) + head},
+                part.head_records,
+                part.order > 0};
+    }
+
     std::optional<InputPlace> faulty() const override {
         const std::size_t input = faulty_;
         if (input == SIZE_MAX) return std::nullopt;
         return InputPlace{input, {}, parts_[input].head_records};
     }
     Location location(std::size_t input) const override { return (*options_.inputs)[input]; }
-    void go_on(std::uint64_t records, bool lacks_line_end) override;
+    void go_on(std::uint64_t records, bool lacks_line_end) override {
+        for (; noted_ <= at_; ++noted_) parts_[noted_].records = records;
+        if (lacks_line_end) lacking_ = parts_[known_ - 1].line_end;
+        is_paused_ = false;
+    }
+
     bool has_ranges() const override { return orders_.empty(); }
 
     std::uint64_t size() const { return parts_.back().begin; }
-    void read(std::uint64_t offset, std::span<std::uint8_t> into);
-    void throw_if_changed();
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) {
+        for (std::size_t number = part_at(offset); !into.empty(); ++number) {
+            const Part& part = parts_[number];
+            const std::uint64_t end = parts_[number + 1].begin;
+            const std::uint64_t end_of_file = part.begin + taken(number);
+            if (offset < end_of_file) {
+                const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), end_of_file - offset));
+                about(number,
+                      [&] { opened(number)->blob().read(offset - part.begin + part.skipped, into.first(size)); });
+                into = into.subspan(size);
+                offset += size;
+            }
+            for (; offset < end && !into.empty(); ++offset, into = into.subspan(1))
+                into.front() = part.added.bytes()[static_cast<std::size_t>(offset - end_of_file)];
+        }
+    }
+
+    void throw_if_changed() {
+        for (std::size_t number = 0; number < count(); ++number) {
+            const Location place = location(number);
+            if (place.is_url()) continue;  // reading notices a new version of a remote file
+            about(number, [&] {
+                if (place.is_stream()) {  // a file behind standard input
+                    open(number);
+                    return;
+                }
+                struct stat status;
+                if (::stat(place.name().c_str(), &status) != 0) throw_errno(place.name());
+                if (digest_of(identity_of(status)) != parts_[number].version) throw InputChangedError();
+            });
+        }
+    }
 
 private:
-    void add_part(std::size_t number, Input& input);
-    void refuse_same_files() const;
-    FileIdentity identity(const Input& first) const;
+    // Finds where the records of an input begin, and compares its columns.
+    void add_part(std::size_t number, Input& input) {
+        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+        Part& part = parts_[number];
+        Dialect dialect = options_.dialect;
+        if (number > 0) {
+            const SniffedDialect sniffed = settle_dialect(options_.of_others, input);
+            options_.examine(number, input, sniffed);
+            dialect = sniffed.dialect;
+        }
+        const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
+        const bool is_empty = std::ranges::all_of(head.sample, is_line_break);  // it has no record, or only empty ones
+        const auto size = static_cast<std::size_t>(head.size);
+        const Octets bytes = input.peek(size + 1);
+        part.head_records = static_cast<std::uint32_t>(head.records);
+        part.begins_with_lf = bytes.size() > size && bytes[size] == '\n';
+        part.line_end = line_end_of(head.sample);
+        if (part.line_end.bytes().empty()) {
+            const bool is_cr = options_.dialect.terminator == Terminator::kCr;
+            part.line_end = number == 0 ? LineEnd{is_cr, !is_cr} : parts_[number - 1].line_end;
+        }
+        if (number == 0) {
+            lead_ = lead_of(bytes.first(size), dialect);
+            lead_.size = std::min(lead_.size, head.size);
+        } else {
+            const std::uint64_t skipped = is_empty && head.has_header ? input.peek(SIZE_MAX).size() : head.size;
+            part.skipped = static_cast<std::uint32_t>(std::min<std::uint64_t>(skipped, UINT32_MAX));
+        }
+        const FileIdentity file = input.identity();
+        permissions_ &= file.permissions;
+        part.version = digest_of(file);
+        part.mtime_ns = file.mtime_ns;
+        is_stream_ = is_stream_ || input.is_stream();
+        if (!input.is_stream()) part.size = input.blob().size();
+
+        if (is_empty) return;
+        const InputColumns columns = columns_of_record(head.sample, dialect, head.has_header);
+        if (number == 0 || (columns_.count == 0 && !head.has_header)) columns_ = columns;
+        if (is_json_lines(options_.dialect)) return;
+        const std::optional<Order> order = order_of(columns, columns_, options_);
+        if (!order) return;
+        const auto same = std::ranges::find(orders_, *order);
+        part.order = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
+        if (same == orders_.end()) orders_.push_back(*order);
+        is_stream_ = true;
+    }
+
+    void refuse_same_files() const {
+        std::vector<std::pair<std::uint64_t, std::size_t>> files;
+        for (std::size_t number = 0; number < count(); ++number) files.emplace_back(parts_[number].version, number);
+        std::ranges::sort(files);
+        const auto same = std::ranges::adjacent_find(files, {}, [](const auto& file) { return file.first; });
+        if (same == files.end()) return;
+        throw ArgumentError("'" + location(same[0].second).shown() + "' and '" + location(same[1].second).shown() +
+                            "' are the same file");
+    }
+
+    // Of all inputs together.
+    FileIdentity identity(const Input& first) const {
+        FileIdentity file = first.identity();
+        file.permissions = permissions_;
+        file.inode = 0;
+        for (const Part& part : parts_) {
+            file.inode = digest_of({file.inode, part.version});
+            file.mtime_ns = std::max(file.mtime_ns, part.mtime_ns);
+        }
+        return file;
+    }
+
     bool has(const FileIdentity& file) const {
         return std::ranges::find(parts_, digest_of(file), &Part::version) != parts_.end();
     }
@@ -136,28 +267,202 @@ private:
     }
     // Where records of an input are scanned from.
     std::uint64_t scan_begin(std::size_t number) const { return number == 0 ? lead_.size : parts_[number].skipped; }
-    Walker walker_of(std::size_t number) const;
+    Walker walker_of(std::size_t number) const {
+        Walker walker = start_;
+        const std::uint64_t before = number == 0 ? lead_.records() : parts_[number].head_records;
+        walker.seek(scan_begin(number), before, State::kRecordStart);
+        return walker;
+    }
+
     std::uint64_t records_taken(std::size_t number, const Walker& walker) const {
         return walker.records() - (number == 0 ? 0 : parts_[number].head_records);
     }
-    Input open(std::size_t number) const;
-    std::shared_ptr<const Input> opened(std::size_t number);
-    std::size_t part_at(std::uint64_t offset) const;
+    Input open(std::size_t number) const {
+        Input input = options_.open(number);
+        if (digest_of(input.identity()) != parts_[number].version) throw InputChangedError();
+        return input;
+    }
 
-    bool is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const;
-    void check_end(std::size_t number, unsigned threads);
-    void check_ends(unsigned threads);
-    Octets begin_part(std::size_t number);
-    void end_part(std::size_t number, bool is_ended);
+    std::shared_ptr<const Input> opened(std::size_t number) {
+        const std::size_t slot = number % kMostOpen;
+        {
+            const MutexLock lock(mutex_);
+            if (open_[slot].second && open_[slot].first == number) return open_[slot].second;
+        }
+        auto input = std::make_shared<const Input>(open(number));
+        const MutexLock lock(mutex_);
+        open_[slot] = {number, input};
+        return input;
+    }
 
-    Octets next();
-    Octets next_taken();
-    Octets read_current();
-    void end_current();
+    // The part that the byte belongs to.
+    std::size_t part_at(std::uint64_t offset) const {
+        const auto known = std::span(parts_).first(known_);
+        const auto after = std::ranges::upper_bound(known, offset, {}, &Part::begin);
+        return static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - known.begin(), 1)) - 1;
+    }
+
+    // Whether an input, whose bytes the walker has passed, ends with a line end.
+    bool is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const {
+        if (number + 1 == count()) return is_past_record(walker.state());
+        if (const auto quote = walker.open_quote())
+            throw InputError("a quote is not closed at its end, and would go on in the next input", quote);
+        if (is_escape(walker.state())) throw InputError("it ends with an escape, which would act in the next input");
+        if (number == 0 && walker.offset() == lead_.size) return !lead_.is_preamble || is_line_break(last);
+        return is_past_record(walker.state());
+    }
+
+    void check_end(std::size_t number, unsigned threads) {
+        if (taken(number) == 0) return;
+        about(number, [&] {
+            const auto input = opened(number);
+            const Blob& blob = input->blob();
+            Walker walker = walker_of(number);
+            if (threads > 1) {  // they find its last record
+                Input again = open(number);
+                const RecordIndex index(blob, dialect_of(number, again), options_.execution, cancellation_,
+                                        LastRecord::kKept, FirstBytes::kMarked);
+                const Boundary last = Locator(index).at_or_before(blob.size() - 1);
+                if (last.offset > walker.offset()) walker.seek(last.offset, last.record, State::kRecordStart);
+            }
+            std::uint8_t last = 0;
+            for_each_part(blob, {walker.offset(), blob.size() - walker.offset()}, cancellation_, [&](Octets bytes) {
+                walker.pass(bytes);
+                last = bytes.back();
+                if (Meter* const meter = options_.execution.meter) meter->scanned += bytes.size();
+            });
+            Part& part = parts_[number];
+            part.records = records_taken(number, walker);
+            part.ends_with_cr = last == '\r';
+            if (!is_ended(number, walker, last)) part.added = part.line_end;
+        });
+    }
+
+    // Checks how the inputs end, and finds where each begins.
+    void check_ends(unsigned threads) {
+        const auto is_large = [&](std::size_t number) { return taken(number) > kLargeInput; };
+        parallel_for(count(), threads, [&](std::size_t number) {
+            if (number > faulty_ || is_large(number)) return;
+            try {
+                check_end(number, 1);
+            } catch (const InputError& error) {  // an input before this one may have a fault, too
+                std::ignore = error;
+            }
+        });
+        if (const auto first = faulty()) check_end(first->input, 1);
+        for (std::size_t number = 0; number < count(); ++number) {
+            if (is_large(number)) check_end(number, threads);
+        }
+        std::uint64_t records = 0;
+        for (std::size_t number = 0; number < count(); ++number) {
+            Part& part = parts_[number];
+            const bool is_ended = std::exchange(part.added, {}).bytes().empty();
+            const std::uint64_t own = std::exchange(part.records, records);
+            if (taken(number) > 0) begin_part(number);
+            size_ += taken(number);
+            end_part(number, is_ended);
+            records += own;
+        }
+        parts_.back().records = records;
+        known_ = count();
+    }
+
+    // The bytes that are taken of an input begin. Returns the line end that those before them lack.
+    Octets begin_part(std::size_t number) {
+        const LineEnd lacking = std::exchange(lacking_, {});
+        const Octets end = lacking.bytes();
+        const std::size_t known = known_;
+        const bool is_behind_cr = known > 0 && (end.empty() ? parts_[known - 1].ends_with_cr : end.back() == '\r');
+        if (is_behind_cr && parts_[number].begins_with_lf && options_.dialect.terminator == Terminator::kAny) {
+            about(number, [] {
+                throw InputError(
+                    "its records begin with an LF, which would complete the CR at the end of the input before");
+            });
+        }
+        if (!end.empty()) {
+            parts_[known - 1].added = lacking;
+            for (std::size_t n = known; n <= number; ++n) parts_[n].begin += end.size();
+            size_ += end.size();
+        }
+        known_ = number + 1;
+        return end;
+    }
+
+    void end_part(std::size_t number, bool is_ended) {
+        if (known_ == number + 1) lacking_ = is_ended ? LineEnd() : parts_[number].line_end;
+        parts_[number + 1].begin = size_;
+    }
+
+    // The next bytes of the joined input.
+    Octets next() {
+        for (; at_ < count() && !is_paused_; about(at_, [&] { end_current(); })) {
+            if (held_.empty()) held_ = about(at_, [&] { return next_taken(); });
+            if (held_.empty()) continue;
+            is_paused_ = options_.pauses && known_ > 0 && noted_ <= at_;
+            if (is_paused_) break;
+            const Octets end = known_ <= at_ ? begin_part(at_) : Octets();
+            if (!end.empty()) return end;
+            last_ = held_.back();
+            size_ += held_.size();
+            return std::exchange(held_, {});
+        }
+        return {};
+    }
+
+    // The next bytes that are taken of it; none at its end. Bytes before records are not scanned.
+    Octets next_taken() {
+        const Part& part = parts_[at_];
+        const std::uint64_t begin = scan_begin(at_);
+        for (Octets bytes = read_current(); !bytes.empty(); bytes = read_current()) {
+            const std::uint64_t before = begin - std::min(begin, offset_);
+            offset_ += bytes.size();
+            const Octets records =
+                bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), before)));
+            if (!options_.pauses) walker_->pass(records);
+            if (at_ > 0) bytes = records;
+            if (part.order > 0) {
+                if (!rearranger_)
+                    rearranger_.emplace(options_.dialect, kernel_, orders_[part.order - 1],
+                                        Place{part.skipped, part.head_records});
+                bytes = rearranger_->add(bytes, false);
+            }
+            if (!bytes.empty()) return bytes;
+        }
+        return rearranger_ ? rearranger_->add({}, true) : Octets();
+    }
+
+    // The next bytes of the current input; none at its end.
+    Octets read_current() {
+        if (at_ == 0) return reader_();
+        if (!current_) {
+            const auto pipe = pipes_.find(at_);
+            current_.emplace(pipe != pipes_.end() ? std::move(pipe->second) : open(at_));
+            current_->set_threads(options_.execution.thread_count());
+        }
+        if (current_->is_stream()) return current_->read();
+        const Blob& blob = current_->blob();
+        const std::uint64_t left = blob.size() - offset_;
+        return blob.lend(offset_, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer_);
+    }
+
+    void end_current() {
+        Part& part = parts_[at_];
+        if (at_ > 0) current_->throw_if_changed();
+        const bool has_line_end = options_.pauses || is_ended(at_, *walker_, last_);  // or go_on() says
+        part.size = offset_;
+        part.ends_with_cr = last_ == '\r';
+        end_part(at_, has_line_end);
+        parts_[at_ + 1].records = part.records + records_taken(at_, *walker_);
+        if (at_ > 0) stream_->count_other(current_->is_stream() ? current_->consumed() : offset_);
+        current_.reset();
+        rearranger_.reset();
+        offset_ = 0;
+        walker_.emplace(walker_of(++at_));
+    }
 
     // Remembers that what `work` throws is about an input: the first one, if there are several.
     template <class Work>
-    decltype(auto) about(std::size_t number, const Work& work) {
+    auto about(std::size_t number, const Work& work) -> decltype(work()) {
         try {
             return work();
         } catch (const Cancelled&) {
@@ -219,75 +524,6 @@ private:
     const std::shared_ptr<Joined> joined_;
 };
 
-// Finds where the records of an input begin, and compares its columns.
-void Joined::add_part(std::size_t number, Input& input) {
-    if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-    Part& part = parts_[number];
-    Dialect dialect = options_.dialect;
-    if (number > 0) {
-        const SniffedDialect sniffed = settle_dialect(options_.of_others, input);
-        options_.examine(number, input, sniffed);
-        dialect = sniffed.dialect;
-    }
-    const InputHead head = read_head(input, dialect, options_.header, kMaxRecordLimit);
-    const bool is_empty = std::ranges::all_of(head.sample, is_line_break);  // it has no record, or only empty ones
-    const auto size = static_cast<std::size_t>(head.size);
-    const Octets bytes = input.peek(size + 1);
-    part.head_records = static_cast<std::uint32_t>(head.records);
-    part.begins_with_lf = bytes.size() > size && bytes[size] == '\n';
-    part.line_end = line_end_of(head.sample);
-    if (part.line_end.bytes().empty()) {
-        const bool is_cr = options_.dialect.terminator == Terminator::kCr;
-        part.line_end = number == 0 ? LineEnd{is_cr, !is_cr} : parts_[number - 1].line_end;
-    }
-    if (number == 0) {
-        lead_ = lead_of(bytes.first(size), dialect);
-        lead_.size = std::min(lead_.size, head.size);
-    } else {
-        const std::uint64_t skipped = is_empty && head.has_header ? input.peek(SIZE_MAX).size() : head.size;
-        part.skipped = static_cast<std::uint32_t>(std::min<std::uint64_t>(skipped, UINT32_MAX));
-    }
-    const FileIdentity file = input.identity();
-    permissions_ &= file.permissions;
-    part.version = digest_of(file);
-    part.mtime_ns = file.mtime_ns;
-    is_stream_ = is_stream_ || input.is_stream();
-    if (!input.is_stream()) part.size = input.blob().size();
-
-    if (is_empty) return;
-    const InputColumns columns = columns_of_record(head.sample, dialect, head.has_header);
-    if (number == 0 || (columns_.count == 0 && !head.has_header)) columns_ = columns;
-    if (is_json_lines(options_.dialect)) return;
-    const std::optional<Order> order = order_of(columns, columns_, options_);
-    if (!order) return;
-    const auto same = std::ranges::find(orders_, *order);
-    part.order = static_cast<std::uint32_t>(same - orders_.begin()) + 1;
-    if (same == orders_.end()) orders_.push_back(*order);
-    is_stream_ = true;
-}
-
-void Joined::refuse_same_files() const {
-    std::vector<std::pair<std::uint64_t, std::size_t>> files;
-    for (std::size_t number = 0; number < count(); ++number) files.emplace_back(parts_[number].version, number);
-    std::ranges::sort(files);
-    const auto same = std::ranges::adjacent_find(files, {}, [](const auto& file) { return file.first; });
-    if (same == files.end()) return;
-    throw ArgumentError("'" + location(same[0].second).shown() + "' and '" + location(same[1].second).shown() +
-                        "' are the same file");
-}
-
-// Of all inputs together.
-FileIdentity Joined::identity(const Input& first) const {
-    FileIdentity file = first.identity();
-    file.permissions = permissions_;
-    file.inode = 0;
-    for (const Part& part : parts_) {
-        file.inode = digest_of({file.inode, part.version});
-        file.mtime_ns = std::max(file.mtime_ns, part.mtime_ns);
-    }
-    return file;
-}
-
 void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
     add_part(0, first);
     for (std::size_t number = 1; number < count(); ++number) {
@@ -312,266 +548,6 @@ void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
             return std::make_unique<JoinedBlob>(blob->source(), self);
         });
     }
-}
-
-Input Joined::open(std::size_t number) const {
-    Input input = options_.open(number);
-    if (digest_of(input.identity()) != parts_[number].version) throw InputChangedError();
-    return input;
-}
-
-std::shared_ptr<const Input> Joined::opened(std::size_t number) {
-    const std::size_t slot = number % kMostOpen;
-    {
-        const MutexLock lock(mutex_);
-        if (open_[slot].second && open_[slot].first == number) return open_[slot].second;
-    }
-    auto input = std::make_shared<const Input>(open(number));
-    const MutexLock lock(mutex_);
-    open_[slot] = {number, input};
-    return input;
-}
-
-void Joined::throw_if_changed() {
-    for (std::size_t number = 0; number < count(); ++number) {
-        const Location place = location(number);
-        if (place.is_url()) continue;  // reading notices a new version of a remote file
-        about(number, [&] {
-            if (place.is_stream()) {  // a file behind standard input
-                open(number);
-                return;
-            }
-            struct stat status;
-            if (::stat(place.name().c_str(), &status) != 0) throw_errno(place.name());
-            if (digest_of(identity_of(status)) != parts_[number].version) throw InputChangedError();
-        });
-    }
-}
-
-// The part that the byte belongs to.
-std::size_t Joined::part_at(std::uint64_t offset) const {
-    const auto known = std::span(parts_).first(known_);
-    const auto after = std::ranges::upper_bound(known, offset, {}, &Part::begin);
-    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - known.begin(), 1)) - 1;
-}
-
-InputPlace Joined::find(const Place& place) const {
-    const std::size_t number = part_at(place.offset);
-    const Part& part = parts_[number];
-    const std::uint64_t head = number == 0 ? 0 : part.head_records;
-    return {number,
-            {place.offset - part.begin + part.skipped, place.record - std::min(place.record, part.records) + head},
-            part.head_records,
-            part.order > 0};
-}
-
-void Joined::for_each(FunctionRef<void(const InputPart&)> take) const {
-    for (std::size_t number = 0; number < count(); ++number) {
-        const Part& part = parts_[number];
-        const Part& next = parts_[number + 1];
-        InputPart one{
-            number, part.size, part.mtime_ns, part.begin, next.begin - part.begin, next.records - part.records};
-        if (number == 0) one.records -= std::min<std::uint64_t>(one.records, part.head_records);
-        take(one);
-    }
-}
-
-void Joined::for_each_range(BlobRange range, FunctionRef<void(const InputRange&)> take) const {
-    std::size_t number = part_at(range.offset);
-    for (const std::uint64_t end = range.offset + range.size; range.offset < end; ++number) {
-        const Part& part = parts_[number];
-        const bool is_last = number + 1 == known_;
-        const std::uint64_t own = is_last ? UINT64_MAX : parts_[number + 1].begin - part.added.bytes().size();
-        const std::uint64_t to = std::min(end, own);
-        if (range.offset < to) take({number, range.offset - part.begin + part.skipped, to - range.offset});
-        range.offset = is_last ? end : parts_[number + 1].begin;
-    }
-}
-
-void Joined::read(std::uint64_t offset, std::span<std::uint8_t> into) {
-    for (std::size_t number = part_at(offset); !into.empty(); ++number) {
-        const Part& part = parts_[number];
-        const std::uint64_t end = parts_[number + 1].begin;
-        const std::uint64_t end_of_file = part.begin + taken(number);
-        if (offset < end_of_file) {
-            const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), end_of_file - offset));
-            about(number, [&] { opened(number)->blob().read(offset - part.begin + part.skipped, into.first(size)); });
-            into = into.subspan(size);
-            offset += size;
-        }
-        for (; offset < end && !into.empty(); ++offset, into = into.subspan(1))
-            into.front() = part.added.bytes()[static_cast<std::size_t>(offset - end_of_file)];
-    }
-}
-
-Walker Joined::walker_of(std::size_t number) const {
-    Walker walker = start_;
-    const std::uint64_t before = number == 0 ? lead_.records() : parts_[number].head_records;
-    walker.seek(scan_begin(number), before, State::kRecordStart);
-    return walker;
-}
-
-// Whether an input, whose bytes the walker has passed, ends with a line end.
-bool Joined::is_ended(std::size_t number, const Walker& walker, std::uint8_t last) const {
-    if (number + 1 == count()) return is_past_record(walker.state());
-    if (const auto quote = walker.open_quote())
-        throw InputError("a quote is not closed at its end, and would go on in the next input", quote);
-    if (is_escape(walker.state())) throw InputError("it ends with an escape, which would act in the next input");
-    if (number == 0 && walker.offset() == lead_.size) return !lead_.is_preamble || is_line_break(last);
-    return is_past_record(walker.state());
-}
-
-void Joined::check_end(std::size_t number, unsigned threads) {
-    if (taken(number) == 0) return;
-    about(number, [&] {
-        const auto input = opened(number);
-        const Blob& blob = input->blob();
-        Walker walker = walker_of(number);
-        if (threads > 1) {  // they find its last record
-            Input again = open(number);
-            const RecordIndex index(blob, dialect_of(number, again), options_.execution, cancellation_,
-                                    LastRecord::kKept, FirstBytes::kMarked);
-            const Boundary last = Locator(index).at_or_before(blob.size() - 1);
-            if (last.offset > walker.offset()) walker.seek(last.offset, last.record, State::kRecordStart);
-        }
-        std::uint8_t last = 0;
-        for_each_part(blob, {walker.offset(), blob.size() - walker.offset()}, cancellation_, [&](Octets bytes) {
-            walker.pass(bytes);
-            last = bytes.back();
-            if (Meter* const meter = options_.execution.meter) meter->scanned += bytes.size();
-        });
-        Part& part = parts_[number];
-        part.records = records_taken(number, walker);
-        part.ends_with_cr = last == '\r';
-        if (!is_ended(number, walker, last)) part.added = part.line_end;
-    });
-}
-
-// Checks how the inputs end, and finds where each begins.
-void Joined::check_ends(unsigned threads) {
-    const auto is_large = [&](std::size_t number) { return taken(number) > kLargeInput; };
-    parallel_for(count(), threads, [&](std::size_t number) {
-        if (number > faulty_ || is_large(number)) return;
-        try {
-            check_end(number, 1);
-        } catch (const InputError& error) {  // an input before this one may have a fault, too
-            std::ignore = error;
-        }
-    });
-    if (const auto first = faulty()) check_end(first->input, 1);
-    for (std::size_t number = 0; number < count(); ++number) {
-        if (is_large(number)) check_end(number, threads);
-    }
-    std::uint64_t records = 0;
-    for (std::size_t number = 0; number < count(); ++number) {
-        Part& part = parts_[number];
-        const bool is_ended = std::exchange(part.added, {}).bytes().empty();
-        const std::uint64_t own = std::exchange(part.records, records);
-        if (taken(number) > 0) begin_part(number);
-        size_ += taken(number);
-        end_part(number, is_ended);
-        records += own;
-    }
-    parts_.back().records = records;
-    known_ = count();
-}
-
-// The bytes that are taken of an input begin. Returns the line end that those before them lack.
-Octets Joined::begin_part(std::size_t number) {
-    const LineEnd lacking = std::exchange(lacking_, {});
-    const Octets end = lacking.bytes();
-    const std::size_t known = known_;
-    const bool is_behind_cr = known > 0 && (end.empty() ? parts_[known - 1].ends_with_cr : end.back() == '\r');
-    if (is_behind_cr && parts_[number].begins_with_lf && options_.dialect.terminator == Terminator::kAny) {
-        about(number, [] {
-            throw InputError(
-                "its records begin with an LF, which would complete the CR at the end of the input before");
-        });
-    }
-    if (!end.empty()) {
-        parts_[known - 1].added = lacking;
-        for (std::size_t n = known; n <= number; ++n) parts_[n].begin += end.size();
-        size_ += end.size();
-    }
-    known_ = number + 1;
-    return end;
-}
-
-void Joined::end_part(std::size_t number, bool is_ended) {
-    if (known_ == number + 1) lacking_ = is_ended ? LineEnd() : parts_[number].line_end;
-    parts_[number + 1].begin = size_;
-}
-
-// The next bytes of the current input; none at its end.
-Octets Joined::read_current() {
-    if (at_ == 0) return reader_();
-    if (!current_) {
-        const auto pipe = pipes_.find(at_);
-        current_.emplace(pipe != pipes_.end() ? std::move(pipe->second) : open(at_));
-        current_->set_threads(options_.execution.thread_count());
-    }
-    if (current_->is_stream()) return current_->read();
-    const Blob& blob = current_->blob();
-    const std::uint64_t left = blob.size() - offset_;
-    return blob.lend(offset_, static_cast<std::size_t>(std::min<std::uint64_t>(left, kInputBlockSize)), buffer_);
-}
-
-// The next bytes that are taken of it; none at its end. Bytes before records are not scanned.
-Octets Joined::next_taken() {
-    const Part& part = parts_[at_];
-    const std::uint64_t begin = scan_begin(at_);
-    for (Octets bytes = read_current(); !bytes.empty(); bytes = read_current()) {
-        const std::uint64_t before = begin - std::min(begin, offset_);
-        offset_ += bytes.size();
-        const Octets records = bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), before)));
-        if (!options_.pauses) walker_->pass(records);
-        if (at_ > 0) bytes = records;
-        if (part.order > 0) {
-            if (!rearranger_)
-                rearranger_.emplace(options_.dialect, kernel_, orders_[part.order - 1],
-                                    Place{part.skipped, part.head_records});
-            bytes = rearranger_->add(bytes, false);
-        }
-        if (!bytes.empty()) return bytes;
-    }
-    return rearranger_ ? rearranger_->add({}, true) : Octets();
-}
-
-void Joined::end_current() {
-    Part& part = parts_[at_];
-    if (at_ > 0) current_->throw_if_changed();
-    const bool has_line_end = options_.pauses || is_ended(at_, *walker_, last_);  // or go_on() says
-    part.size = offset_;
-    part.ends_with_cr = last_ == '\r';
-    end_part(at_, has_line_end);
-    parts_[at_ + 1].records = part.records + records_taken(at_, *walker_);
-    if (at_ > 0) stream_->count_other(current_->is_stream() ? current_->consumed() : offset_);
-    current_.reset();
-    rearranger_.reset();
-    offset_ = 0;
-    walker_.emplace(walker_of(++at_));
-}
-
-// The next bytes of the joined input.
-Octets Joined::next() {
-    for (; at_ < count() && !is_paused_; about(at_, [&] { end_current(); })) {
-        if (held_.empty()) held_ = about(at_, [&] { return next_taken(); });
-        if (held_.empty()) continue;
-        is_paused_ = options_.pauses && known_ > 0 && noted_ <= at_;
-        if (is_paused_) break;
-        const Octets end = known_ <= at_ ? begin_part(at_) : Octets();
-        if (!end.empty()) return end;
-        last_ = held_.back();
-        size_ += held_.size();
-        return std::exchange(held_, {});
-    }
-    return {};
-}
-
-void Joined::go_on(std::uint64_t records, bool lacks_line_end) {
-    for (; noted_ <= at_; ++noted_) parts_[noted_].records = records;
-    if (lacks_line_end) lacking_ = parts_[known_ - 1].line_end;
-    is_paused_ = false;
 }
 
 }  // namespace

@@ -118,7 +118,14 @@ public:
     }
 
     void sift_blob(const Place& begin);
-    static void sift_stream(const std::shared_ptr<Rejects>& self);
+    // `self` owns this object.
+    void sift_stream(const std::shared_ptr<Rejects>& self) {
+        head_left_ = head_.size;
+        sieve_.emplace(rules_, kernel_, memory_);
+        begin(body());
+        reader_ = InputParts::stream(input_)->set_filter([self] { return self->next(); });
+    }
+
     // Where the first record is that may be rejected.
     Place body() const { return {head_.size, head_.records}; }
     // Whether the reader of a blob will find each fault by itself. It finds no record that is too large in a batch.
@@ -142,14 +149,137 @@ private:
     class Slot;
     static constexpr unsigned kMostDoubts = 8;
 
-    void heed_head();
-    void take_keys(const Policy& policy);
-    std::uint64_t permitted(std::uint64_t records) const;
-    void reject(const Reject& reject, RejectFile::Text text);
-    void judge(Place end, bool at_end);
-    std::span<const std::uint8_t> read_stream(std::size_t most);
-    std::span<const std::uint8_t> next();
-    void begin(Place place);
+    // Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
+    void heed_head() {
+        const Octets head = head_.has_header ? Octets(head_.bytes) : Octets();
+        if (rules_.has(RejectKind::kEncoding) && !is_utf8(head))
+            throw InputError("the header is bad: " + encoding_fault(rules_.encoding), head_.sample_place);
+        if (rules_.has(RejectKind::kNul) && std::ranges::find(head, 0) != head.end())
+            throw InputError("the header is bad: a NUL byte", head_.sample_place);
+        const bool is_known = !head_.has_header && rules_.fields > 0;
+        if (std::ranges::all_of(head_.sample, is_line_break) || is_known || is_json_lines(rules_.dialect)) return;
+        FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
+        std::optional<FieldReader::QuoteFault> fault;
+        const RecordBlock block = rules_.reads_strictly() ? reader.read_to_fault(head_.sample, true, fault)
+                                                          : reader.read(head_.sample, {}, true);
+        if (fault) throw InputError(fault->what, head_.sample_place);
+        rules_.fields = block.ends.size();
+    }
+
+    void take_keys(const Policy& policy) {
+        const Dialect& dialect = rules_.dialect;
+        if (!is_json_lines(dialect) && std::ranges::all_of(head_.sample, is_line_break)) return;
+        const InputColumns columns = columns_of_record(head_.sample, dialect, head_.has_header);
+        if (policy.by) {
+            for (const KeyColumn& column : find_key_columns(*policy.by, columns))
+                rules_.keys.emplace_back(dialect, column, policy.by->accepts_missing);
+        }
+        if (policy.together)
+            rules_.keys.emplace_back(dialect, find_key_column(*policy.together, columns),
+                                     policy.together->accepts_missing);
+    }
+
+    // How many rejects are permitted among that many records.
+    std::uint64_t permitted(std::uint64_t records) const {
+        const double share = static_cast<double>(records) / 1e6 * static_cast<double>(options_.per_million);
+        return std::max(static_cast<std::uint64_t>(share), options_.at_least);
+    }
+
+    void reject(const Reject& reject, RejectFile::Text text) {
+        constexpr std::size_t kMostNamed = 3;
+        InputPlace at{0, {reject.offset, reject.record}, head_.records};
+        if (joined_ != nullptr) at = joined_->find(at.place);
+        const Place place{at.place.offset, at.place.record - at.header_records};  // the header is not counted
+        const std::string name = joined_ != nullptr ? joined_->location(at.input).shown() : "";
+        if (first_.size() < kMostNamed) {
+            first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(place.record + 1) +
+                             ", byte " + std::to_string(place.offset) + ": " + reject.reason);
+        }
+        file_.add(reject, place, options_.has_texts ? &text : nullptr, name);
+        ++counts_.rejected;
+        counts_.size += reject.size;
+        shifts_->leave_out(reject.offset - shifts_->size(), reject.size);
+    }
+
+    // Throws if too many of the records before `end` are bad, even if each byte of a blob behind them were a good one.
+    void judge(Place end, bool at_end) {
+        at_end = at_end || (!input_.is_stream() && end.offset == input_.blob().size());
+        counts_.accepted = end.record - head_.records - counts_.rejected;
+        if (counts_.rejected == 0) return;
+        const std::uint64_t all = counts_.accepted + counts_.rejected;
+        std::uint64_t most = all;
+        if (!at_end) most += input_.is_stream() ? UINT64_MAX / 2 : input_.blob().size() - end.offset;
+        const bool is_none_left = at_end && counts_.accepted == 0;
+        if (counts_.rejected <= permitted(most) && !is_none_left) return;
+        std::string text = std::to_string(counts_.rejected) + " of " + (at_end ? "" : "the first ") +
+                           std::to_string(all) + " records are bad, " +
+                           (is_none_left ? "so none is left" : "more than --max-rejects permits");
+        for (const std::string& reject : first_) text += "; " + reject;
+        throw InputError(text);
+    }
+
+    // The next bytes of the stream, at most `most`.
+    std::span<const std::uint8_t> read_stream(std::size_t most) {
+        if (rest_.empty()) rest_ = reader_();
+        const auto bytes = rest_.first(std::min(most, rest_.size()));
+        rest_ = rest_.subspan(bytes.size());
+        return bytes;
+    }
+
+    // What is left of the stream: first its head as it is.
+    std::span<const std::uint8_t> next() {
+        if (head_left_ > 0) {
+            const auto bytes = read_stream(static_cast<std::size_t>(head_left_));
+            head_left_ -= bytes.size();
+            lacks_line_end_ = !bytes.empty() && !is_line_break(bytes.back());
+            if (!bytes.empty()) return bytes;
+        }
+        has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
+        auto bytes = next_of_input();
+        while (bytes.empty() && begins_next()) bytes = lacks_line_end_ ? std::exchange(rest_, {}) : next_of_input();
+        if (bytes.empty()) judge(sieve_->at(), true);
+        has_failed_ = false;
+        return bytes;
+    }
+
+    // What is left of the current one of several inputs.
+    std::span<const std::uint8_t> next_of_input() {
+        while (sieve_->next()) {
+            lacks_line_end_ = !is_past_record(sieve_->state());
+            for (const Reject& one : sieve_->rejects()) {
+                reject(one, [&](FunctionRef<void(std::span<const std::uint8_t>)> take) {
+                    if (one.kind == RejectKind::kSize) return sieve_->large().for_each_part(take);
+                    take(sieve_->text(one));
+                });
+            }
+            judge(sieve_->at(), false);
+            const auto accepted = sieve_->accepted();
+            if (!accepted.empty()) return accepted;
+        }
+        return {};
+    }
+
+    // Goes on with the next of several inputs. If what is left lacks its line end, that is the rest_.
+    bool begins_next() {
+        if (joined_ == nullptr) return false;
+        const Place at = sieve_->at();
+        joined_->go_on(at.record, lacks_line_end_);
+        rest_ = reader_();
+        if (rest_.empty()) return false;
+        if (is_quoted(sieve_->state()) || is_escape(sieve_->state()))
+            throw InputError("an input ends inside quotes or with an escape, and would go on in the next one", at);
+        begin({at.offset + (lacks_line_end_ ? rest_.size() : 0), at.record});
+        return true;
+    }
+
+    void begin(Place place) {
+        sieve_->begin(place, [this](std::span<std::uint8_t> into) {
+            const auto bytes = read_stream(into.size());
+            std::ranges::copy(bytes, into.begin());
+            return bytes.size();
+        });
+    }
+
     std::size_t batch_size() const { return std::min(kBlockSize, execution_.block_size); }
 
     Input& input_;
@@ -175,73 +305,6 @@ private:
     std::optional<Sieve> sieve_;
     bool has_failed_ = false;  // an error comes from the sieve
 };
-
-// Finds the number of fields, and refuses a fault in the header or in the record that stands for it.
-void Rejects::heed_head() {
-    const Octets head = head_.has_header ? Octets(head_.bytes) : Octets();
-    if (rules_.has(RejectKind::kEncoding) && !is_utf8(head))
-        throw InputError("the header is bad: " + encoding_fault(rules_.encoding), head_.sample_place);
-    if (rules_.has(RejectKind::kNul) && std::ranges::find(head, 0) != head.end())
-        throw InputError("the header is bad: a NUL byte", head_.sample_place);
-    const bool is_known = !head_.has_header && rules_.fields > 0;
-    if (std::ranges::all_of(head_.sample, is_line_break) || is_known || is_json_lines(rules_.dialect)) return;
-    FieldReader reader(rules_.dialect, kernel_, Reading::kByDialect, 0, memory_);
-    std::optional<FieldReader::QuoteFault> fault;
-    const RecordBlock block =
-        rules_.reads_strictly() ? reader.read_to_fault(head_.sample, true, fault) : reader.read(head_.sample, {}, true);
-    if (fault) throw InputError(fault->what, head_.sample_place);
-    rules_.fields = block.ends.size();
-}
-
-void Rejects::take_keys(const Policy& policy) {
-    const Dialect& dialect = rules_.dialect;
-    if (!is_json_lines(dialect) && std::ranges::all_of(head_.sample, is_line_break)) return;
-    const InputColumns columns = columns_of_record(head_.sample, dialect, head_.has_header);
-    if (policy.by) {
-        for (const KeyColumn& column : find_key_columns(*policy.by, columns))
-            rules_.keys.emplace_back(dialect, column, policy.by->accepts_missing);
-    }
-    if (policy.together)
-        rules_.keys.emplace_back(dialect, find_key_column(*policy.together, columns), policy.together->accepts_missing);
-}
-
-// How many rejects are permitted among that many records.
-std::uint64_t Rejects::permitted(std::uint64_t records) const {
-    const double share = static_cast<double>(records) / 1e6 * static_cast<double>(options_.per_million);
-    return std::max(static_cast<std::uint64_t>(share), options_.at_least);
-}
-
-// Throws if too many of the records before `end` are bad, even if each byte of a blob behind them were a good one.
-void Rejects::judge(Place end, bool at_end) {
-    at_end = at_end || (!input_.is_stream() && end.offset == input_.blob().size());
-    counts_.accepted = end.record - head_.records - counts_.rejected;
-    if (counts_.rejected == 0) return;
-    const std::uint64_t all = counts_.accepted + counts_.rejected;
-    std::uint64_t most = all;
-    if (!at_end) most += input_.is_stream() ? UINT64_MAX / 2 : input_.blob().size() - end.offset;
-    const bool is_none_left = at_end && counts_.accepted == 0;
-    if (counts_.rejected <= permitted(most) && !is_none_left) return;
-    std::string text = std::to_string(counts_.rejected) + " of " + (at_end ? "" : "the first ") + std::to_string(all) +
-                       " records are bad, " + (is_none_left ? "so none is left" : "more than --max-rejects permits");
-    for (const std::string& reject : first_) text += "; " + reject;
-    throw InputError(text);
-}
-
-void Rejects::reject(const Reject& reject, RejectFile::Text text) {
-    constexpr std::size_t kMostNamed = 3;
-    InputPlace at{0, {reject.offset, reject.record}, head_.records};
-    if (joined_ != nullptr) at = joined_->find(at.place);
-    const Place place{at.place.offset, at.place.record - at.header_records};  // the header is not counted
-    const std::string name = joined_ != nullptr ? joined_->location(at.input).shown() : "";
-    if (first_.size() < kMostNamed) {
-        first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(place.record + 1) + ", byte " +
-                         std::to_string(place.offset) + ": " + reject.reason);
-    }
-    file_.add(reject, place, options_.has_texts ? &text : nullptr, name);
-    ++counts_.rejected;
-    counts_.size += reject.size;
-    shifts_->leave_out(reject.offset - shifts_->size(), reject.size);
-}
 
 // A batch of a blob, for run_in_order().
 class Rejects::Slot {
@@ -356,73 +419,6 @@ void Rejects::sift_blob(const Place& begin) {
     });
 }
 
-// The next bytes of the stream, at most `most`.
-std::span<const std::uint8_t> Rejects::read_stream(std::size_t most) {
-    if (rest_.empty()) rest_ = reader_();
-    const auto bytes = rest_.first(std::min(most, rest_.size()));
-    rest_ = rest_.subspan(bytes.size());
-    return bytes;
-}
-
-// What is left of the stream: first its head as it is.
-std::span<const std::uint8_t> Rejects::next() {
-    if (head_left_ > 0) {
-        const auto bytes = read_stream(static_cast<std::size_t>(head_left_));
-        head_left_ -= bytes.size();
-        lacks_line_end_ = !bytes.empty() && !is_line_break(bytes.back());
-        if (!bytes.empty()) return bytes;
-    }
-    has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
-    for (;;) {
-        while (sieve_->next()) {
-            lacks_line_end_ = !is_past_record(sieve_->state());
-            for (const Reject& one : sieve_->rejects()) {
-                reject(one, [&](FunctionRef<void(std::span<const std::uint8_t>)> take) {
-                    if (one.kind == RejectKind::kSize) return sieve_->large().for_each_part(take);
-                    take(sieve_->text(one));
-                });
-            }
-            judge(sieve_->at(), false);
-            const auto accepted = sieve_->accepted();
-            has_failed_ = accepted.empty();
-            if (!accepted.empty()) return accepted;
-        }
-        if (joined_ == nullptr) break;
-        joined_->go_on(sieve_->at().record, lacks_line_end_);
-        rest_ = reader_();
-        if (rest_.empty()) break;
-        Place at = sieve_->at();
-        if (is_quoted(sieve_->state()) || is_escape(sieve_->state()))
-            throw InputError("an input ends inside quotes or with an escape, and would go on in the next one", at);
-        if (!lacks_line_end_) {
-            begin(at);
-            continue;
-        }
-        const auto line_end = std::exchange(rest_, {});
-        begin({at.offset + line_end.size(), at.record});
-        has_failed_ = false;
-        return line_end;
-    }
-    judge(sieve_->at(), true);
-    has_failed_ = false;
-    return {};
-}
-
-void Rejects::begin(Place place) {
-    sieve_->begin(place, [this](std::span<std::uint8_t> into) {
-        const auto bytes = read_stream(into.size());
-        std::ranges::copy(bytes, into.begin());
-        return bytes.size();
-    });
-}
-
-void Rejects::sift_stream(const std::shared_ptr<Rejects>& self) {
-    self->head_left_ = self->head_.size;
-    self->sieve_.emplace(self->rules_, self->kernel_, self->memory_);
-    self->begin(self->body());
-    self->reader_ = InputParts::stream(self->input_)->set_filter([self] { return self->next(); });
-}
-
 void check(const RejectOptions& options) {
     if (options.max_record < 1 || options.max_record > kMaxRecordLimit)
         throw ArgumentError("rejects: max_record must be 1 to " + std::to_string(kMaxRecordLimit));
@@ -437,7 +433,7 @@ std::shared_ptr<Sifting> sift(Input& input, const Dialect& dialect, const Policy
     check(options);
     const auto rejects = std::make_shared<Rejects>(input, dialect, policy, options, execution, joined);
     if (input.is_stream()) {
-        Rejects::sift_stream(rejects);
+        rejects->sift_stream(rejects);
     } else if (rejects->may_wait()) {
         InputParts::set_mender(input, [rejects](const Place& begin) { rejects->sift_blob(begin); });
     } else {
