@@ -151,7 +151,8 @@ InputFacts JobOutput::facts() const {
     if (policy.by && !policy.by->parts.empty()) facts.parts = policy.by;
     if (const auto& counts = context_.report.rejects) {
         facts.size += counts->size;
-        facts.rejects = RejectFacts{names_in_manifest_.of(counts->path), *counts};
+        facts.rejects = counts;
+        facts.rejects->path = names_in_manifest_.of(counts->path);
     }
     return facts;
 }

@@ -92,12 +92,12 @@ void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file, con
 
 namespace {
 
-Json rejects_json(const RejectFacts& rejects) {
+Json rejects_json(const RejectCounts& rejects) {
     Json json;
-    json["name"] = rejects.name;
-    json["records"] = rejects.counts.rejected;
-    json["size"] = rejects.counts.file_size;
-    json["crc32c"] = hexadecimal(rejects.counts.crc32c);
+    json["name"] = rejects.path;
+    json["records"] = rejects.rejected;
+    json["size"] = rejects.file_size;
+    json["crc32c"] = hexadecimal(rejects.crc32c);
     return json;
 }
 

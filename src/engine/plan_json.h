@@ -16,12 +16,6 @@ namespace cleave {
 
 class JoinedInputs;
 
-// The file of rejected records, and what is in it.
-struct RejectFacts {
-    std::string name;
-    RejectCounts counts;
-};
-
 struct InputFacts {
     std::string path;
     std::uint64_t size = 0;
@@ -35,7 +29,7 @@ struct InputFacts {
     bool are_names_beneath = false;                // see ManifestNames
     std::string dropped_columns;                   // columns in Policy::by that the pieces lack, as the user names them
     std::optional<ByValue> parts;                  // set if the pieces are parts
-    std::optional<RejectFacts> rejects;            // set if records were set aside
+    std::optional<RejectCounts> rejects;           // set if records were set aside; the path is as in the manifest
     const JoinedInputs* joined = nullptr;          // set if the input stands for several
 };
 // The facts that are known before the scan: all except size and header_size.

@@ -68,10 +68,10 @@ void RejectFile::add_bytes(const std::string& name, const std::string& encoded, 
         is_utf8(bytes) ? ",\"" + name + "\":" + Json(view).text() : ",\"" + encoded + "\":\"" + base64_of(bytes) + '"';
 }
 
-void RejectFile::add(const Reject& reject, Place place, const Text* text, const std::string& input) {
+void RejectFile::add(const Reject& reject, const Text* text, const std::string& input) {
     text_ += input.empty() ? "{" : "{\"input\":" + Json(input).text() + ",";
-    text_ += "\"byte\":" + std::to_string(place.offset) + ",\"size\":" + std::to_string(reject.size) +
-             ",\"record\":" + std::to_string(place.record + 1) + ",\"reason\":" + Json(reject.reason).text();
+    text_ += "\"byte\":" + std::to_string(reject.offset) + ",\"size\":" + std::to_string(reject.size) +
+             ",\"record\":" + std::to_string(reject.record + 1) + ",\"reason\":" + Json(reject.reason).text();
     std::vector<std::uint8_t> bytes;
     const bool is_large = reject.kind == RejectKind::kSize;
     if (text != nullptr && is_large) text_ += R"(,"base64":")";
@@ -128,16 +128,18 @@ ListedReject reject_of_line(std::string_view line) {
         if (!bytes) throw InputError(kOtherFile);
         return bytes;
     };
+    const auto natural_in = [&](const char* name) {
+        const Json* const number = json->find(name);
+        if (number == nullptr || !number->natural()) throw InputError(kOtherFile);
+        return *number->natural();
+    };
     if (!json || json->object() == nullptr) throw InputError(kOtherFile);
-    const Json* const byte = json->find("byte");
-    const Json* const size = json->find("size");
-    if (byte == nullptr || !byte->natural() || size == nullptr || !size->natural()) {
-        throw InputError(kOtherFile);
-    }
+    const std::uint64_t byte = natural_in("byte");
+    const std::uint64_t size = natural_in("size");
     const auto text = text_in("text", "base64");
     if (!text) throw InputError("it does not show the records, because of the rules");
-    if (text->size() != size->natural()) throw InputError("a record in it is not as large as it says");
-    return {*byte->natural(), *size->natural(), text_in("header", "header_base64").value_or(""), *text};
+    if (text->size() != size) throw InputError("a record in it is not as large as it says");
+    return {byte, text_in("header", "header_base64").value_or(""), *text};
 }
 
 }  // namespace cleave

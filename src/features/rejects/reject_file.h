@@ -37,9 +37,9 @@ public:
     // Calls take() with the bytes of a record, in one or more parts.
     using Text = FunctionRef<void(FunctionRef<void(std::span<const std::uint8_t>)> take)>;
 
-    // `place` does not count the header. `text` is null if no record is to be shown. `input` is empty unless there are
-    // several. Throws SystemError, Cancelled, and what `text` throws.
-    void add(const Reject& reject, Place place, const Text* text, const std::string& input = "");
+    // The record does not count the header. `text` is null if no record is to be shown. `input` is empty unless there
+    // are several. Throws SystemError, Cancelled, and what `text` throws.
+    void add(const Reject& reject, const Text* text, const std::string& input = "");
 
     // Once nothing is added any more: see LoneFile.
     void publish();
@@ -68,7 +68,6 @@ private:
 // A line of the file.
 struct ListedReject {
     std::uint64_t byte = 0;
-    std::uint64_t size = 0;
     std::string header;  // "" except in the first line
     std::string text;
 };

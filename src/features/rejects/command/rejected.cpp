@@ -68,34 +68,28 @@ public:
 
     // Returns nothing at the end. Throws what open_rejected() says.
     std::optional<ListedReject> next() {
-        std::size_t end = lines_.find('\n', next_);
-        if (end == std::string::npos) lines_.erase(0, std::exchange(next_, 0));
-        while (end == std::string::npos) {
-            const std::size_t searched = lines_.size();
-            lines_.resize(searched + kReadSize);
-            const auto room = std::span(lines_).subspan(searched);
-            lines_.resize(searched + read_some(file_.get(), {reinterpret_cast<std::uint8_t*>(room.data()), kReadSize},
-                                               nullptr, name_));
-            if (lines_.size() == searched) break;
-            end = lines_.find('\n', searched);
+        std::string line;
+        while (!line.ends_with('\n')) {
+            if (rest_.empty()) rest_ = std::span(buffer_).first(read_some(file_.get(), buffer_, nullptr, name_));
+            if (rest_.empty()) break;
+            const auto end = std::ranges::find(rest_, '\n');
+            const std::size_t size = static_cast<std::size_t>(end - rest_.begin()) + (end == rest_.end() ? 0 : 1);
+            line.append(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(size));
+            rest_ = rest_.subspan(size);
         }
-        if (next_ == lines_.size()) return std::nullopt;
-        end = std::min(end, lines_.size());
-        const auto line = std::string_view(lines_).substr(next_, end + 1 - next_);
+        if (line.empty()) return std::nullopt;
         sum_.add(bytes_of(line));
-        const std::size_t begin = std::exchange(next_, next_ + line.size());
-        return reject_of_line(line.substr(0, end - begin));
+        if (line.ends_with('\n')) line.pop_back();
+        return reject_of_line(line);
     }
     // Of what was read.
     std::uint32_t crc32c() const { return sum_.value(); }
 
 private:
-    static constexpr std::size_t kReadSize = std::size_t{1} << 16;
-
     const std::string name_;
     const Fd file_;
-    std::string lines_;
-    std::size_t next_ = 0;  // where the next line begins in them
+    std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(std::size_t{1} << 16);
+    std::span<const std::uint8_t> rest_;  // read, and not passed on
     Crc32c sum_;
 };
 

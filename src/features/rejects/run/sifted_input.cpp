@@ -185,20 +185,21 @@ private:
         return std::max(static_cast<std::uint64_t>(share), options_.at_least);
     }
 
-    void reject(const Reject& reject, RejectFile::Text text) {
+    void reject(Reject reject, RejectFile::Text text) {
         constexpr std::size_t kMostNamed = 3;
         InputPlace at{0, {reject.offset, reject.record}, head_.records};
         if (joined_ != nullptr) at = joined_->find(at.place);
-        const Place place{at.place.offset, at.place.record - at.header_records};  // the header is not counted
+        shifts_->leave_out(reject.offset - shifts_->size(), reject.size);
+        reject.offset = at.place.offset;
+        reject.record = at.place.record - at.header_records;  // the header is not counted
         const std::string name = joined_ != nullptr ? joined_->location(at.input).shown() : "";
         if (first_.size() < kMostNamed) {
-            first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(place.record + 1) +
-                             ", byte " + std::to_string(place.offset) + ": " + reject.reason);
+            first_.push_back((name.empty() ? "" : name + ": ") + "record " + std::to_string(reject.record + 1) +
+                             ", byte " + std::to_string(reject.offset) + ": " + reject.reason);
         }
-        file_.add(reject, place, options_.has_texts ? &text : nullptr, name);
+        file_.add(reject, options_.has_texts ? &text : nullptr, name);
         ++counts_.rejected;
         counts_.size += reject.size;
-        shifts_->leave_out(reject.offset - shifts_->size(), reject.size);
     }
 
     // Throws if too many of the records before `end` are bad, even if each byte of a blob behind them were a good one.

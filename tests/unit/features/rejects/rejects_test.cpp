@@ -385,7 +385,7 @@ TEST(RejectsTest, TheFileShowsAnyBytes) {
     Input input = Input::of_memory(bytes_of(header), "memory");
     RejectFile file({.path = path}, input, {header.begin(), header.end()});
     const auto add = [&](RejectKind kind, std::uint64_t size, RejectFile::Text text) {
-        file.add({7, size, 3, kind, "a reason"}, {7, 3}, &text);
+        file.add({7, size, 3, kind, "a reason"}, &text);
     };
     for (const std::string& text : texts) {
         add(RejectKind::kFields, text.size(), [&](auto take) { take(bytes_of(text)); });
