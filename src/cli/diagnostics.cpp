@@ -51,33 +51,25 @@ void Diagnostics::remark(const std::string& text) const {
     print_message(formatted("{}: {}", subject, text));
 }
 
-std::string Diagnostics::describe(const Place& place) const {
-    const Sifting* const sifting = context_.opened == nullptr ? nullptr : context_.opened->sifting.get();
-    const JoinedInputs* const joined = context_.opened == nullptr ? nullptr : context_.opened->joined.get();
-    if (joined != nullptr) {
-        const InputPlace at = joined->find(place);
-        const Location input = context_.arguments.inputs[at.input];
-        if (at.is_rearranged)
-            return formatted("(record {}) of {}", record_number(at.place, at.header_records), printable(input.shown()));
-        return describe_place(at.place, at.header_records, std::nullopt) + " of " + printable(input.shown());
-    }
-    if (sifting != nullptr) return describe_place(sifting->in_input(place), context_.header_records, std::nullopt);
-    return describe_place(place, context_.header_records, line_of(context_, place.offset));
+std::string Diagnostics::describe(Place place, bool is_of_error) const {
+    const OpenInput* const opened = context_.opened;
+    if (opened == nullptr || (!opened->sifting && !opened->joined))
+        return describe_place(place, context_.header_records, line_of(context_, place.offset));
+    if (opened->sifting) place = opened->sifting->in_input(place);
+    if (!opened->joined) return describe_place(place, context_.header_records, std::nullopt);
+    const InputPlace at = opened->joined->find(place);
+    const Location input = context_.arguments.inputs[at.input];
+    const std::string text = at.is_rearranged ? formatted("(record {})", record_number(at.place, at.header_records))
+                                              : describe_place(at.place, at.header_records, std::nullopt);
+    if (!is_of_error) return text + " of " + printable(input.shown());
+    context_.location = input;
+    return text;
 }
 
 void Diagnostics::take(const RejectCounts& counts) const {
     if (counts.rejected == 0) return;
     const std::string place = counts.path.empty() ? "" : formatted("; {} has them", printable(counts.path));
     warn(formatted("{} of {} records were rejected{}", counts.rejected, counts.accepted + counts.rejected, place));
-}
-
-// For an error: it is about the one of several inputs that has the place.
-std::string Diagnostics::describe_in_one(const Place& place) const {
-    const JoinedInputs* const joined = context_.opened == nullptr ? nullptr : context_.opened->joined.get();
-    if (joined == nullptr) return describe(place);
-    const InputPlace at = joined->find(place);
-    context_.location = context_.arguments.inputs[at.input];
-    return describe_place(at.place, at.header_records, std::nullopt);
 }
 
 // `place` is described: "(byte 5, line 2, record 1)".
@@ -92,7 +84,8 @@ std::string Diagnostics::describe_oversize(const Piece& piece) const {
     const std::optional<ByValue>& by = context_.arguments.policy.by;
     const bool is_changed = !context_.arguments.stage.options.is_empty() || (by && by->drops_columns);
     const std::string place = is_changed ? formatted("(record {})", piece.first_record)
-                                         : describe({piece.start, piece.first_record - 1 + context_.header_records});
+                                         : describe({piece.start, piece.first_record - 1 + context_.header_records},
+                                                    context_.arguments.strict_size);
     const Policy& policy = context_.arguments.policy;
     const bool has_header = context_.has_header() && header_size_in(policy.header, piece.number, 1) > 0;
     const std::string size =
@@ -126,17 +119,17 @@ void Diagnostics::take(const Findings& findings) const {
     const Arguments& arguments = context_.arguments;
     if (findings.divergence && arguments.requires_one_reading)
         throw InputError(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
-                                   describe_in_one(*findings.divergence)));
+                                   describe(*findings.divergence, true)));
     if (findings.open_quote && !arguments.allows_open_quote) {
         const bool can_accept = arguments.verb != Verb::kIndex;
-        throw InputError(open_quote_text(describe_in_one(*findings.open_quote)) + "; cleave check shows it" +
+        throw InputError(open_quote_text(describe(*findings.open_quote, true)) + "; cleave check shows it" +
                          (can_accept ? ", --allow-open-quote accepts it" : ""));
     }
     if (arguments.quiet) return;  // the warning would need a line number, so the input would be read again
     if (findings.divergence)
         warn(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
-                       describe(*findings.divergence)));
-    if (findings.open_quote) warn(open_quote_text(describe(*findings.open_quote)));
+                       describe(*findings.divergence, false)));
+    if (findings.open_quote) warn(open_quote_text(describe(*findings.open_quote, false)));
 }
 
 void Diagnostics::take_oversize(const Piece& piece) {

@@ -49,8 +49,8 @@ public:
 
 private:
     void take_oversize(const Piece& piece);
-    std::string describe(const Place& place) const;
-    std::string describe_in_one(const Place& place) const;
+    // Of several inputs, an error is about the one that has the place.
+    std::string describe(Place place, bool is_of_error) const;
     static std::string open_quote_text(const std::string& place);
     std::string describe_oversize(const Piece& piece) const;
 
