@@ -1,12 +1,11 @@
 // Several inputs of split, cat and sample.
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "cleave/foreign.h"
 #include "cleave/names.h"
@@ -25,16 +24,9 @@
 namespace cleave::cli {
 namespace {
 
-std::optional<FileIdentity> identity_at(const std::string& path) {
-    struct stat status;
-    if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-    return identity_of(status);
-}
-
 bool is_file_at(const std::string& path, const std::string& place) {
-    const auto there = place.empty() ? std::nullopt : identity_at(place);
-    const auto file = there ? identity_at(path) : std::nullopt;
-    return file && file->is_same_file(*there);
+    std::error_code error;
+    return std::filesystem::equivalent(path, place, error);
 }
 
 std::string_view suffix_of(std::string_view path) {
@@ -95,7 +87,8 @@ void take_several(const Given& given, Arguments& arguments) {
     const bool has_names = arguments.verb != Verb::kSplit || given.has("output") || given.has("filter");
     const std::string hint = inputs.empty() ? "" : second_input_hint(arguments.verb, inputs, has_names);
     const auto is_there = [](const Location& input) {
-        return input.is_url() || input.is_stream() || identity_at(input.name());
+        std::error_code error;
+        return input.is_url() || input.is_stream() || std::filesystem::exists(input.name(), error);
     };
     if (!hint.empty() && !std::ranges::all_of(inputs.all(), is_there))
         throw UsageError(formatted("'{}' is taken for a second input{}", inputs[1].bare(), hint));
