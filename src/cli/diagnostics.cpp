@@ -59,8 +59,8 @@ std::string Diagnostics::describe(Place place, bool is_of_error) const {
     if (!opened->joined) return describe_place(place, context_.header_records, std::nullopt);
     const InputPlace at = opened->joined->find(place);
     const Location input = context_.arguments.inputs[at.input];
-    const std::string text = at.is_rearranged ? formatted("(record {})", record_number(at.place, at.header_records))
-                                              : describe_place(at.place, at.header_records, std::nullopt);
+    std::string text = at.is_rearranged ? formatted("(record {})", record_number(at.place, at.header_records))
+                                        : describe_place(at.place, at.header_records, std::nullopt);
     if (!is_of_error) return text + " of " + printable(input.shown());
     context_.location = input;
     return text;

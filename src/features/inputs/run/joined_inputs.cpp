@@ -236,6 +236,7 @@ private:
 
     void refuse_same_files() const {
         std::vector<std::pair<std::uint64_t, std::size_t>> files;
+        files.reserve(count());
         for (std::size_t number = 0; number < count(); ++number) files.emplace_back(parts_[number].version, number);
         std::ranges::sort(files);
         const auto same = std::ranges::adjacent_find(files, {}, [](const auto& file) { return file.first; });
