@@ -7,6 +7,7 @@
 // An input that ends where a record does cannot move the records of the next one, so everything else reads the joined
 // input like any other. Few inputs are open at a time; one that is opened again must be the same version.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -175,12 +176,10 @@ public:
             const Location place = location(number);
             if (place.is_url()) continue;  // reading notices a new version of a remote file
             about(number, [&] {
-                if (place.is_stream()) {  // a file behind standard input
-                    open(number);
-                    return;
-                }
                 struct stat status;
-                if (::stat(place.name().c_str(), &status) != 0) throw_errno(place.name());
+                const int result =
+                    place.is_stream() ? ::fstat(STDIN_FILENO, &status) : ::stat(place.name().c_str(), &status);
+                if (result != 0) throw_errno(place.shown());
                 if (digest_of(identity_of(status)) != parts_[number].version) throw InputChangedError();
             });
         }
