@@ -9,7 +9,6 @@
 
 #include "cuda/card_manager.h"
 #include "cuda/error.h"
-#include "cuda/stage_entry.h"
 #include "cuda/status.h"
 #include "features/gpu/lane/device_stage.h"
 

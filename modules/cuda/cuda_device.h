@@ -9,6 +9,7 @@
 
 #include "cuda/streams.h"
 #include "features/gpu/device_base.h"
+#include "features/gpu/lane/device_stage.h"
 
 namespace cleave::cuda {
 
@@ -55,5 +56,8 @@ private:
     const std::string manager_;
     std::atomic<bool> is_lost_{false};
 };
+
+// In stage_entry.cpp: what the library runs a stage on a card with.
+extern const DeviceStageEntry kStageEntry;
 
 }  // namespace cleave::cuda

@@ -1,7 +1,5 @@
 // Adapts DeviceStage, which throws exceptions and takes memory from a manager, to the plain structs of
 // features/gpu/lane/device_stage.h.
-#include "cuda/stage_entry.h"
-
 #include <cuda_runtime.h>
 
 #include <cerrno>
