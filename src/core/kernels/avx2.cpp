@@ -42,6 +42,8 @@ struct Avx2 : AnyIsa {
     }
 
     static std::uint64_t popcount(std::uint64_t bits) { return static_cast<std::uint64_t>(_mm_popcnt_u64(bits)); }
+
+    static constexpr std::size_t kLongSteps = 4;
 };
 
 }  // namespace

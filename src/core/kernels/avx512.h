@@ -34,7 +34,7 @@ struct Avx512 : AnyIsa {
 
     static std::uint64_t popcount(std::uint64_t bits) { return static_cast<std::uint64_t>(_mm_popcnt_u64(bits)); }
 
-    static constexpr bool kHoldsLongMasks = true;
+    static constexpr std::size_t kLongSteps = 8;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 //   odd        = bytes on which readers may disagree: stop there
 //   for each separator: append its position; for each record start: append a row
 //
-// Where a register holds the masks of eight steps, 32 steps are processed at once, provided that the dialect has a
+// Where LongMasks are worthwhile, 32 steps are processed at once, provided that the dialect has a
 // single terminator and that escapes need not be followed from word to word. There are three passes: find the bytes, do
 // the logic, append the positions. Masks go from pass to pass through memory. Passes of this length hide the delay
 // between a store and a load.
@@ -57,7 +57,7 @@ public:
 
     // Processes as many bytes as it can, and returns how many.
     std::size_t take(std::size_t size) {
-        if constexpr (Isa::kHoldsLongMasks && kEscape == EscapeUse::kNone && !kAnyTerminator) take_long(size);
+        if constexpr (Isa::kLongSteps > 0 && kEscape == EscapeUse::kNone && !kAnyTerminator) take_long(size);
         bool is_taken = true;
         // The last step is processed separately, because steps whose length the compiler knows need no padding.
         while (is_taken && size - done_ >= kStepSize) is_taken = take_step(kStepSize);
@@ -114,39 +114,48 @@ private:
         return true;
     }
 
-    // Processes steps in groups of eight, for as long as there are enough bytes and none of them is odd.
+    // Processes the steps of LongMasks, for as long as there are enough bytes and none of them is odd.
     void take_long(std::size_t size) {
-        constexpr std::size_t kBatch = 4;
-        ScannerOf<LongMask> scanner(long_of(scanner_.passed()));
-        const LongMask lone_is_odd = repeated(lone_is_odd_);
-        LongMask last_line_end = repeated(last_line_end_);
-        std::size_t even = kBatch;
+        constexpr std::size_t kBatch = 32 / Isa::kLongSteps;
+        constexpr std::size_t kLongSize = Isa::kLongSteps * kStepSize;
+        using Long = LongMask<Isa::kLongSteps>;
+        ScannerOf<Long> scanner(long_of<Isa::kLongSteps>(scanner_.passed()));
+        const Long lone_is_odd = Long::repeated(lone_is_odd_);
+        Long last_line_end = Long::repeated(last_line_end_);
+        std::size_t even = kBatch;  // how many LongMasks precede the first one with an odd byte
         while (even == kBatch && size - done_ >= kBatch * kLongSize) {
-            Found<LongMask> found[kBatch];
+            Found<Long> found[kBatch];
             for (std::size_t i = 0; i < kBatch; ++i) finder_.in_long(data_ + done_ + i * kLongSize, found[i]);
             asm volatile("" : : : "memory");  // otherwise the compiler builds the words by inserting elements
-            LongMask separators[kBatch];
-            LongMask starts[kBatch];
-            for (even = 0; even < kBatch; ++even) {
-                const auto before = scanner;
-                const auto masks = masks_of<LongMask>(scanner, found[even], kStepSize, last_line_end, lone_is_odd);
-                if (has_bits(masks.odd)) {
-                    scanner = before;
-                    break;
+            Long separators[kBatch];
+            Long starts[kBatch];
+            Long odd[kBatch];
+            const auto take = [&] {
+                Long any{};
+                for (std::size_t i = 0; i < even; ++i) {
+                    const auto masks = masks_of<Long>(scanner, found[i], kStepSize, last_line_end, lone_is_odd);
+                    last_line_end = masks.line_ends;
+                    separators[i] = masks.separators;
+                    starts[i] = masks.starts;
+                    any |= odd[i] = masks.odd;
                 }
-                last_line_end = masks.line_ends;
-                separators[even] = masks.separators;
-                starts[even] = masks.starts;
+                return any;
+            };
+            const auto before = scanner;
+            const Long line_end_before = last_line_end;
+            if (take().has_bits()) {
+                for (even = 0; !odd[even].has_bits();) ++even;
+                scanner = before;
+                last_line_end = line_end_before;
+                take();
             }
             asm volatile("" : : : "memory");  // otherwise the compiler extracts elements
-            for (std::size_t i = 0; i < even; ++i) {
-                for (std::size_t step = 0; step < kLongSteps; ++step, done_ += kStepSize) {
-                    append(starts[i].words[step], separators[i].words[step]);
-                }
+            for (std::size_t step = 0; step < even * Isa::kLongSteps; ++step, done_ += kStepSize) {
+                append(reinterpret_cast<const Lane*>(starts)[step], reinterpret_cast<const Lane*>(separators)[step]);
             }
         }
         scanner_ = ScannerOf<Lane>(last_of(scanner.passed()));
-        last_line_end_ = last_word(last_line_end);
+        last_line_end_ = last_line_end.last_word();
     }
 
     // Appends the rows and the ends of a step.

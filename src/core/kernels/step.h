@@ -1,6 +1,6 @@
 // Computes the masks of one 64-byte step from its bytes and from the masks of the previous step. The code is written
-// once and works on a 64-bit word, on several words side by side, and on a 512-bit number (kernels/long_mask.h). It
-// uses the primitives of an ISA file (see kernels/scalar.cpp).
+// once and works on a 64-bit word, on several words side by side, and on a number of several words
+// (kernels/long_mask.h). It uses the primitives of an ISA file (see kernels/scalar.cpp).
 //
 //   find the quotes, delimiters, terminators and escapes: one mask each, with a bit for every byte
 //   drop the bytes that an escape turns into plain data
@@ -25,7 +25,7 @@ namespace cleave {
 namespace {
 
 // The masks of one step: Lane holds those of a single run of bytes, and Lanes those of kLaneCount runs side by side,
-// one in each element. The logic below works on both, and on a LongMask, which holds eight steps of a single run.
+// one in each element. The logic below works on both, and on a LongMask, which holds several steps of a single run.
 using Lane = std::uint64_t;
 using Lanes [[gnu::vector_size(kLaneCount * sizeof(std::uint64_t))]] = std::uint64_t;
 
@@ -62,8 +62,8 @@ inline Word prefix_xor_by_shifts(Word bits) {
 
 // Defaults, which an ISA may replace.
 struct AnyIsa {
-    // Whether a register holds a LongMask.
-    static constexpr bool kHoldsLongMasks = false;
+    // The number of steps in a LongMask; 0 if single steps are faster.
+    static constexpr std::size_t kLongSteps = 0;
 
     // Whether the ISA has popcounts(), which returns the popcount of each element.
     static constexpr bool kCountsLanes = false;
@@ -143,11 +143,12 @@ public:
         if constexpr (kEscape != EscapeUse::kNone) put(found.escapes, escape_);
     }
 
-    // Finds the bytes among kLongSize bytes. The masks go through memory.
-    void in_long(const std::uint8_t* data, Found<LongMask>& found) const {
-        for (std::size_t step = 0; step < kLongSteps; ++step) {
+    // Finds the bytes among the bytes of a LongMask. The masks go through memory.
+    template <std::size_t kWords>
+    void in_long(const std::uint8_t* data, Found<LongMask<kWords>>& found) const {
+        for (std::size_t step = 0; step < kWords; ++step) {
             const typename Isa::Block block = Isa::load(data + step * kStepSize);
-            each(found, [&](LongMask& mask, typename Isa::Needle needle) {
+            each(found, [&](LongMask<kWords>& mask, typename Isa::Needle needle) {
                 Isa::store_equal(block, needle, reinterpret_cast<std::uint8_t*>(&mask) + step * sizeof(Lane));
             });
         }
@@ -187,15 +188,18 @@ inline Carry carry_of(const Passed<Lane>& passed) {
             top(passed.terminators), top(passed.returns), top(passed.toggles)};
 }
 
-// The same, converted between single steps and groups of eight.
-inline Passed<LongMask> long_of(const Passed<Lane>& one) {
+// The same, converted between single steps and LongMasks.
+template <std::size_t kWords>
+inline Passed<LongMask<kWords>> long_of(const Passed<Lane>& one) {
+    const auto repeated = LongMask<kWords>::repeated;
     return {repeated(one.inside),      repeated(one.escapes), repeated(one.edges),
             repeated(one.terminators), repeated(one.returns), repeated(one.toggles)};
 }
 
-inline Passed<Lane> last_of(const Passed<LongMask>& all) {
-    return {last_word(all.inside),      last_word(all.escapes), last_word(all.edges),
-            last_word(all.terminators), last_word(all.returns), last_word(all.toggles)};
+template <std::size_t kWords>
+inline Passed<Lane> last_of(const Passed<LongMask<kWords>>& all) {
+    return {all.inside.last_word(),      all.escapes.last_word(), all.edges.last_word(),
+            all.terminators.last_word(), all.returns.last_word(), all.toggles.last_word()};
 }
 
 inline Passed<Lanes> side_by_side(const Carry* carries) {
@@ -295,7 +299,10 @@ private:
 
     static Lane prefix_xor(Lane bits) { return Isa::prefix_xor(bits); }
     static Lanes prefix_xor(Lanes bits) { return prefix_xor_by_shifts(bits); }
-    static LongMask prefix_xor(LongMask bits) { return prefix_xor_of_long(bits); }
+    template <std::size_t kWords>
+    static LongMask<kWords> prefix_xor(LongMask<kWords> bits) {
+        return prefix_xor_of_long(bits);
+    }
 
     Passed<Word> passed_;
 };
