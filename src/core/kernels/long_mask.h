@@ -56,11 +56,12 @@ struct LongMask {
     template <int kCount>
     LongMask moved_up(Words previous = Words{}) const {
         static_assert(kWords == 4 || kWords == 8);
-        constexpr int k = kWords - kCount;
+        constexpr int kFirst = kWords - kCount;
         if constexpr (kWords == 4) {
-            return {__builtin_shufflevector(previous, words, k, k + 1, k + 2, k + 3)};
+            return {__builtin_shufflevector(previous, words, kFirst, kFirst + 1, kFirst + 2, kFirst + 3)};
         } else {
-            return {__builtin_shufflevector(previous, words, k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7)};
+            return {__builtin_shufflevector(previous, words, kFirst, kFirst + 1, kFirst + 2, kFirst + 3, kFirst + 4,
+                                            kFirst + 5, kFirst + 6, kFirst + 7)};
         }
     }
     // All ones in each word whose last bit is set, otherwise all zeros.
