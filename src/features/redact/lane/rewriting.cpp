@@ -60,6 +60,10 @@ void require_values(Input& input, const InputHead& head, const Stage& stage, con
     StageWorker worker(stage, checked_kernel(execution), execution.memory);
     worker.write(worker.read_sound(sniffed.subspan(std::min<std::size_t>(head.size, sniffed.size())),
                                    {head.size, head.records}, is_all));
+    // A long first line, or one behind many blank ones.
+    if (worker.counts().records == worker.counts().empty_records && !head.sample.empty()) {
+        worker.write(worker.read_sound(head.sample, head.sample_place, true));
+    }
     StageCounts counts = worker.counts();
     if (!unmet_path(stage, counts)) return;
     if (!is_all && !input.is_stream()) {
@@ -71,9 +75,10 @@ void require_values(Input& input, const InputHead& head, const Stage& stage, con
         counts = ahead.counts();
     }
     const std::optional<std::size_t> path = unmet_path(stage, counts);
-    if (!path || counts.records == counts.empty_records) return;
+    const bool is_whole = is_all || !input.is_stream();
+    if (!path || (is_whole && counts.records == counts.empty_records)) return;
     const std::string& name = stage.program().rules.names[*path];
-    throw InputError((is_all || !input.is_stream() ? "no line" : "none of the first lines of this stream") +
+    throw InputError((is_whole ? "no line" : "none of the first lines of this stream") +
                      std::string(" has a value at ") + name + ", which " + json->paths[*path].source.origin +
                      " names; if none has to, write " + name + "?");
 }
