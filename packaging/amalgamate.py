@@ -29,7 +29,10 @@ LEFT_OUT = ('#include "core/kernels/block_fields.h"\n',
             "    kernel.summarise[kIndex] = &summarise<Isa, kHasQuote, kAnyTerminator, kEscape>;\n",
             "    kernel.mark[static_cast<std::size_t>(Rules::kBoth)][kIndex] =\n"
             "        &mark<Isa, Rules::kBoth, kHasQuote, kAnyTerminator, kEscape>;\n",
-            "    kernel.mark_fields[kIndex] = &mark_fields<Isa, kHasQuote, kAnyTerminator, kEscape>;\n")
+            "    kernel.mark_fields[kIndex] = &mark_fields<Isa, kHasQuote, kAnyTerminator, kEscape>;\n"
+            "    if constexpr (Isa::kCanPick && !kAnyTerminator) {\n"
+            "        kernel.pick_fields[kIndex] = &mark_fields<Picking<Isa>, kHasQuote, kAnyTerminator, kEscape>;\n"
+            "    }\n")
 # Without quotes there are no escapes inside them: see escape_use().
 ESCAPES = "    add_variants<Isa, EscapeUse::kQuoted>(kernel);\n"
 ESCAPES_IN_QUOTES = ("    add_variant<Isa, true, false, EscapeUse::kQuoted>(kernel);\n"

@@ -29,6 +29,8 @@ struct RecordBlock {
     // One row for each record, and one more for the end of the last record. The fields of record r end at
     // ends[rows[r].first] to ends[rows[r + 1].first - 1]. An empty record has one field, which is empty.
     std::span<const FieldRow> rows;
+    // Whether adjacent fields count as one, except at the ends that FieldReader::pick() names.
+    bool is_picked = false;
 
     std::size_t record_count() const { return rows.size() - 1; }
     std::span<const std::uint8_t> record(std::size_t r) const {
@@ -54,6 +56,10 @@ public:
     // manager is used. Throws ArgumentError for an invalid dialect.
     FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields,
                 std::shared_ptr<MemoryManager> memory = nullptr);
+    // Says that from now on, besides the end of the last field, the ends of only these fields matter, numbered from 0,
+    // in ascending order. If that is faster, and nothing is unusual in the bytes, read() then finds no others, and the
+    // block has is_picked set. All that this changes is how many ends there are.
+    void pick(std::span<const std::uint32_t> numbers);
     ~FieldReader();
     FieldReader(FieldReader&&) noexcept;
     FieldReader& operator=(FieldReader&&) noexcept;

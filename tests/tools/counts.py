@@ -63,7 +63,8 @@ SEED = 1
 NAMES_OF_LOADER = "strcmp in the loader"
 
 # {name of a command: (how many times the instructions it may need, why)}: for this change only, since .ci/base.
-ACCEPTED = {}
+INLINED = "mark_fields() with AVX2 has other code, with 2 % more instructions, but takes the same time"
+ACCEPTED = {"split --by": (1.005, INLINED), "rules: --forbid": (1.006, INLINED), "rules: suppress": (1.005, INLINED)}
 
 # {name: the words of the command, without those common to all}. The inputs come from make_inputs().
 WHOLE = {

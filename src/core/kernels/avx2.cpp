@@ -1,14 +1,12 @@
 // 64 bytes in two 32-byte registers. Compiled with -mavx2 -mbmi -mbmi2 -mpopcnt -mpclmul.
-#include <immintrin.h>
-
 #include <cstring>
 
-#include "core/kernels/block_scan.h"
+#include "core/kernels/bmi2.h"
 
 namespace cleave {
 namespace {
 
-struct Avx2 : AnyIsa {
+struct Avx2 : Bmi2 {
     struct Block {
         __m256i low, high;
     };
@@ -33,15 +31,6 @@ struct Avx2 : AnyIsa {
         std::memcpy(out, &low, sizeof low);
         std::memcpy(out + sizeof low, &high, sizeof high);
     }
-
-    // A carry-less multiplication by all ones gives the running XOR of the bits up to each bit.
-    static std::uint64_t prefix_xor(std::uint64_t bits) {
-        const __m128i product =
-            _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(bits)), _mm_set1_epi8(-1), 0);
-        return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
-    }
-
-    static std::uint64_t popcount(std::uint64_t bits) { return static_cast<std::uint64_t>(_mm_popcnt_u64(bits)); }
 
     static constexpr std::size_t kLongSteps = 4;
 };

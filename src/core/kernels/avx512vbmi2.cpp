@@ -34,6 +34,9 @@ struct Avx512Vbmi2 : Avx512 {
         if (count <= 16) return;
         for (std::size_t i = 1; i < 4; ++i) store(i);
     }
+    static void store_few(std::uint64_t bits, std::uint64_t count, std::uint32_t base, std::uint32_t* out) {
+        store_positions(bits, count, base, out);
+    }
 };
 
 }  // namespace

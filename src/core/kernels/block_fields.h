@@ -5,10 +5,14 @@
 //   odd        = bytes on which readers may disagree: stop there
 //   for each separator: append its position; for each record start: append a row
 //
-// Where LongMasks are worthwhile, 32 steps are processed at once, provided that the dialect has a
-// single terminator and that escapes need not be followed from word to word. There are three passes: find the bytes, do
-// the logic, append the positions. Masks go from pass to pass through memory. Passes of this length hide the delay
-// between a store and a load.
+// To list some of the fields only: which of the next 64 fields are wanted depends on nothing but how many fields of the
+// record have ended. These bits, deposited in the separators, leave the wanted ones. The same with the bits of the last
+// fields must give the terminators; otherwise a record has another number of fields.
+//
+// Where LongMasks are worthwhile, 32 steps are processed at once, provided that the dialect has a single terminator and
+// that escapes need not be followed from word to word. There are three passes: find the bytes, do the logic, append the
+// positions. Masks go from pass to pass through memory. Passes of this length hide the delay between a store and a
+// load.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +38,15 @@ inline Word odd_bytes(const Masks<Word>& masks, const Passed<Word>& before, Word
 template <class Word>
 struct FieldMasks {
     Word separators;
-    Word starts;     // record starts
+    Word starts;     // record starts; if fields are picked, the first bytes of terminators
     Word line_ends;  // with one terminator: the other line break (CR or LF), outside quotes
     Word odd;
+};
+
+// The ISA for Kernel::pick_fields.
+template <class Isa>
+struct Picking : Isa {
+    static constexpr bool kPicks = true;
 };
 
 // Finds the fields of the bytes passed to a kernel function, and stores the results in `position` and `fields`.
@@ -67,12 +77,13 @@ public:
 
     void finish() {
         const auto row_count = static_cast<std::size_t>(rows_ - fields_.rows);
-        position_.records += row_count - fields_.row_count;
+        if constexpr (!Isa::kPicks) position_.records += row_count - fields_.row_count;
         position_.carry = carry_of(scanner_.passed());
         if constexpr (!kAnyTerminator) position_.carry.after_cr = static_cast<std::uint8_t>(last_line_end_ >> 63);
         position_.offset += done_;
         fields_.end_count = end_count_;
         fields_.row_count = row_count;
+        if constexpr (Isa::kPicks) fields_.is_uneven = uneven_ != 0;
     }
 
 private:
@@ -95,7 +106,7 @@ private:
         }
         fields.odd |= odd_bytes<kHasQuote>(masks, before, fields.line_ends);
         fields.separators = masks.walls & outside & ~masks.pair_ends;
-        fields.starts = starts_of(masks, before);
+        fields.starts = Isa::kPicks ? masks.terminators & outside : starts_of(masks, before);
         return fields;
     }
 
@@ -161,6 +172,7 @@ private:
     // Appends the rows and the ends of a step.
     void append(Lane starts, Lane separators) {
         const auto base = base_ + static_cast<std::uint32_t>(done_);
+        if constexpr (Isa::kPicks) return pick(starts, separators, base);
         for (; starts != 0; starts &= starts - 1) {
             const auto bit = static_cast<unsigned>(__builtin_ctzll(starts));
             const std::uint64_t ends_before = Isa::popcount(separators & ((Lane{1} << bit) - 1));
@@ -169,6 +181,19 @@ private:
         const std::uint64_t count = Isa::popcount(separators);
         Isa::store_positions(separators, count, base, fields_.ends + end_count_);
         end_count_ += count;
+    }
+
+    // Appends the ends that are asked for. As long as all records have the wanted number of fields, `ended_` says how
+    // many of the current one have ended. Tables replace popcounts, because on many processors these, deposits and
+    // counts of zeros compete for one unit.
+    [[gnu::always_inline]] void pick(Lane terminators, Lane separators, std::uint32_t base) {
+        const PickWindow& window = fields_.windows[ended_];
+        const PickCounts next = fields_.counts[ended_ + Isa::popcount(separators)];
+        uneven_ |= Isa::deposit(window.is_last, separators) ^ terminators;
+        const std::uint32_t count = next.picked - fields_.counts[ended_].picked;
+        Isa::store_few(Isa::deposit(window.picked, separators), count, base, fields_.ends + end_count_);
+        end_count_ += count;
+        ended_ = next.ended;
     }
 
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape, Target::kFields> finder_;
@@ -182,6 +207,8 @@ private:
     FieldList& fields_;
     std::uint64_t end_count_;
     FieldRow* rows_;
+    std::uint64_t ended_ = 0;
+    Lane uneven_ = 0;
 };
 
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>

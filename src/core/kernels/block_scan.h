@@ -24,6 +24,9 @@ constexpr void add_variant(Kernel& kernel) {
     kernel.mark[static_cast<std::size_t>(Rules::kBoth)][kIndex] =
         &mark<Isa, Rules::kBoth, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark_fields[kIndex] = &mark_fields<Isa, kHasQuote, kAnyTerminator, kEscape>;
+    if constexpr (Isa::kCanPick && !kAnyTerminator) {
+        kernel.pick_fields[kIndex] = &mark_fields<Picking<Isa>, kHasQuote, kAnyTerminator, kEscape>;
+    }
 }
 
 template <class Isa, EscapeUse kEscape>

@@ -61,6 +61,17 @@ struct Position {
     std::uint64_t open_end;  // just past the last quote that opened a section, or 0
 };
 
+// What Kernel::pick_fields needs to know where n fields have ended since the start of a record, if all records have the
+// same number of fields.
+struct PickWindow {         // bit i: of the field after i more
+    std::uint64_t picked;   // whether its end is to be listed
+    std::uint64_t is_last;  // whether it is the last one of its record
+};
+struct PickCounts {
+    std::uint32_t picked;  // how many of the n ends are to be listed
+    std::uint32_t ended;   // how many of the n fields are in the record that is not over
+};
+
 // The fields of a run of bytes. Offsets count from the first byte of the run.
 struct FieldList {
     // The offset of the byte after each field: its delimiter, or the first byte of its record's terminator. Where only
@@ -69,6 +80,10 @@ struct FieldList {
     FieldRow* rows;  // one for each record that starts here
     std::size_t end_count;
     std::size_t row_count;
+    // For Kernel::pick_fields:
+    const PickWindow* windows = nullptr;  // for each n below the number of fields
+    const PickCounts* counts = nullptr;   // the same, and for 64 more
+    bool is_uneven = false;               // set if a record has another number of fields; `ends` is then of no use
 };
 
 constexpr std::size_t kStepSize = 64;
@@ -103,6 +118,12 @@ struct Kernel {
     // carry.after_cr is then set before that step. Returns the number of bytes processed: `size`, or a multiple of 64.
     // Leaves position.open_end unchanged.
     std::size_t (*mark_fields[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
+                                              Position& position, FieldList& fields);
+
+    // Does the same from the start of a record, but lists the ends of only those fields that fields.windows picks, and
+    // no records. Leaves position.records unchanged, too. Null where several bytes are terminators, and without PDEP.
+    // Where deposits_fast() is false, mark_fields() is faster.
+    std::size_t (*pick_fields[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
                                               Position& position, FieldList& fields);
 };
 

@@ -27,6 +27,7 @@ consteval unsigned feature_of(std::string_view flag) {
     if (flag == "avx512vpopcntdq") return x86_cpu_AVX512_VPOPCNTDQ;
     if (flag == "bmi") return x86_cpu_BMI1;
     if (flag == "bmi2") return x86_cpu_BMI2;
+    if (flag == "erms") return x86_cpu_ERMS;
     if (flag == "pclmul") return x86_cpu_PCLMULQDQ;
     if (flag == "popcnt") return x86_cpu_POPCNT;
     __builtin_unreachable();  // the compiler, which evaluates this, refuses any other flag
@@ -63,6 +64,7 @@ consteval Feature feature_of(std::string_view flag) {
     if (flag == "avx512vpopcntdq") return {kLeaf7Ecx, 14, kAvx512};
     if (flag == "bmi") return {kLeaf7Ebx, 3, 0};
     if (flag == "bmi2") return {kLeaf7Ebx, 8, 0};
+    if (flag == "erms") return {kLeaf7Ebx, 9, 0};
     if (flag == "pclmul") return {kLeaf1Ecx, 1, 0};
     if (flag == "popcnt") return {kLeaf1Ecx, 23, 0};
     __builtin_unreachable();  // as above
@@ -127,6 +129,9 @@ std::span<const KernelRow> kernel_rows() noexcept {
 #undef CLEAVE_KERNEL
     return kRows;
 }
+
+// Of the processors with BMI2, exactly those with a fast PDEP also have ERMS, which has nothing to do with it.
+bool deposits_fast() noexcept { return CLEAVE_CPU_HAS("erms"); }
 
 const Kernel& preferred_kernel() noexcept {
     const KernelRow* row = kernel_rows().data();

@@ -15,6 +15,9 @@ struct KernelRow {
 // All rows exist for as long as the program.
 std::span<const KernelRow> kernel_rows() noexcept;
 
+// Whether this machine has a fast PDEP. AMD's processors before Zen 3 take up to a hundred cycles for one.
+bool deposits_fast() noexcept;
+
 // The first kernel that runs on this machine. There always is one.
 const Kernel& preferred_kernel() noexcept;
 

@@ -68,6 +68,10 @@ struct AnyIsa {
     // Whether the ISA has popcounts(), which returns the popcount of each element.
     static constexpr bool kCountsLanes = false;
 
+    // Whether the ISA has deposit() and store_few(), as in kernels/bmi2.h, and whether only some fields are listed.
+    static constexpr bool kCanPick = false;
+    static constexpr bool kPicks = false;
+
     // Stores the positions of the `count` bits that are set, each plus `base`. May write up to 64 words, whatever the
     // count. This version stores eight per iteration, so that the branch is predictable; after Langdale and Lemire (see
     // below), section 3.2.

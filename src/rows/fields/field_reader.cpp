@@ -1,11 +1,15 @@
 // Finds fields. The kernel finds the fields of the next bytes, up to a step on which readers may disagree. The state
 // machine takes that step one byte at a time, and either finds the fault or reads on as the dialect says.
+//
+// Where only some ends matter, the kernel lists these alone. This is done only for bytes in which nothing is unusual.
+// All others are read in full, which finds out what it is.
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cleave/error.h"
 #include "cleave/fields.h"
@@ -13,6 +17,7 @@
 #include "core/dialect/check_arguments.h"
 #include "core/dialect/state_machine.h"
 #include "core/kernels/kernel.h"
+#include "core/kernels/kernel_list.h"
 #include "core/kernels/markup.h"
 #include "core/scan/carry.h"
 
@@ -42,11 +47,13 @@ struct FieldReader::State {
           memory(MemoryManager::or_default(std::move(from))) {}
 
     RecordBlock read(std::span<const std::uint8_t> all, Place at, bool at_end);
+    bool read_picked(bool at_end);
     RecordBlock read_to_fault(std::span<const std::uint8_t> all, bool at_end, std::optional<QuoteFault>& found);
 
     void reserve(std::size_t size);
+    void begin(std::span<const std::uint8_t> all, Place at);
     void step_exactly(std::size_t size);
-    void find_fields(std::span<const std::uint8_t> all, Place at);
+    void find_fields();
     bool judge(cleave::State state, std::size_t at);
     bool judge_return(std::size_t at);
     void judge_end();
@@ -75,8 +82,12 @@ struct FieldReader::State {
 
     std::size_t capacity = 0;
     std::shared_ptr<MemoryManager> memory;
-    Memory ends;  // holds std::uint32_t
-    Memory rows;  // holds FieldRow
+    Memory ends;                      // holds std::uint32_t
+    Memory rows;                      // holds FieldRow
+    std::size_t pick_count = 0;       // how many ends of a record matter; 0 if all do
+    std::vector<PickWindow> windows;  // see FieldList
+    std::vector<PickCounts> counts;   // the same
+    unsigned unpicked = 0;            // how many runs are to be read in full, because one could not be read otherwise
 
     // State of the current read().
     std::span<const std::uint8_t> bytes;
@@ -97,7 +108,8 @@ void FieldReader::State::reserve(std::size_t size) {
     capacity = size;
 }
 
-void FieldReader::State::find_fields(std::span<const std::uint8_t> all, Place at) {
+// Begins a read().
+void FieldReader::State::begin(std::span<const std::uint8_t> all, Place at) {
     if (all.size() > std::numeric_limits<std::uint32_t>::max() - kStepSize) {
         throw ArgumentError("fields: a run of 4 GiB or more");
     }
@@ -105,6 +117,9 @@ void FieldReader::State::find_fields(std::span<const std::uint8_t> all, Place at
     bytes = all;
     place = at;
     fault.reset();
+}
+
+void FieldReader::State::find_fields() {
     position = {carry_of(cleave::State::kRecordStart), 0, 0, 0};
     list = {reinterpret_cast<std::uint32_t*>(ends.data()), reinterpret_cast<FieldRow*>(rows.data()), 0, 0};
     while (position.offset < bytes.size() && !fault) {
@@ -123,17 +138,53 @@ RecordBlock FieldReader::State::block() const {
 
 RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at, bool at_end) {
     stops_at_fault = false;
-    find_fields(all, at);
+    begin(all, at);
+    if (read_picked(at_end)) {
+        RecordBlock picked = block();
+        picked.is_picked = true;
+        return picked;
+    }
+    find_fields();
     if (at_end && reading == Reading::kUnambiguous) judge_end();
     finish(at_end);
     if (fields > 0) check_counts();
     return block();
 }
 
+// Reads the bytes if only some ends matter and nothing is unusual. Returns whether it has done so.
+bool FieldReader::State::read_picked(bool at_end) {
+    constexpr std::size_t kLeast = 1024;  // in fewer bytes, little can be saved
+    constexpr unsigned kUnpicked = 16;
+    const std::size_t size = bytes.size();
+    if (pick_count == 0 || size < kLeast) return false;
+    if (unpicked > 0) return --unpicked, false;
+    unpicked = kUnpicked;
+    position = {carry_of(cleave::State::kRecordStart), 0, 0, 0};
+    list = {reinterpret_cast<std::uint32_t*>(ends.data()),
+            reinterpret_cast<FieldRow*>(rows.data()),
+            0,
+            0,
+            windows.data(),
+            counts.data()};
+    if (kernel->pick_fields[markup.variant](markup, bytes.data(), size, position, list) < size) return false;
+    if (list.is_uneven || (at_end && machine_state() != cleave::State::kRecordStart)) return false;
+    const std::size_t records = list.end_count / pick_count;
+    list.end_count = records * pick_count;
+    list.row_count = records + 1;
+    list.rows[0] = {0, 0};
+    for (std::size_t r = 1; r <= records; ++r) {
+        const std::size_t first = r * pick_count;
+        list.rows[r] = {list.ends[first - 1] + 1, static_cast<std::uint32_t>(first)};
+    }
+    unpicked = 0;
+    return true;
+}
+
 RecordBlock FieldReader::State::read_to_fault(std::span<const std::uint8_t> all, bool at_end,
                                               std::optional<QuoteFault>& found) {
     stops_at_fault = true;
-    find_fields(all, {});
+    begin(all, {});
+    find_fields();
     if (at_end && !fault) judge_end();
     found = fault;
     if (!fault) {
@@ -271,6 +322,33 @@ FieldReader::FieldReader(const Dialect& dialect, const Kernel& kernel, Reading r
 FieldReader::~FieldReader() = default;
 FieldReader::FieldReader(FieldReader&&) noexcept = default;
 FieldReader& FieldReader::operator=(FieldReader&&) noexcept = default;
+
+void FieldReader::pick(std::span<const std::uint32_t> numbers) {
+    constexpr std::size_t kMostFields = 4096;  // with more, the tables would not stay in the cache
+    const std::size_t fields = state_->fields;
+    const bool is_possible = deposits_fast() && state_->kernel->pick_fields[state_->markup.variant] != nullptr;
+    state_->pick_count = 0;
+    if (!is_possible || numbers.empty() || fields > kMostFields || 2 * (numbers.size() + 1) > fields) return;
+    state_->pick_count = numbers.size() + 1;
+    std::vector<bool> is_picked(fields);
+    for (const std::uint32_t number : numbers) is_picked[number] = true;
+    is_picked.back() = true;
+    state_->windows.assign(fields, {});
+    for (std::size_t ended = 0; ended < fields; ++ended) {
+        PickWindow& window = state_->windows[ended];
+        for (std::size_t i = 0; i < kStepSize; ++i) {
+            const std::size_t number = (ended + i) % fields;
+            window.picked |= std::uint64_t{is_picked[number]} << i;
+            window.is_last |= std::uint64_t{number + 1 == fields} << i;
+        }
+    }
+    state_->counts.clear();
+    for (std::uint32_t n = 0, picked = 0; n < fields + kStepSize; ++n) {
+        const auto ended = static_cast<std::uint32_t>(n % fields);
+        state_->counts.push_back({picked, ended});
+        picked += is_picked[ended] ? 1U : 0U;
+    }
+}
 
 RecordBlock FieldReader::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
     return state_->read(bytes, place, at_end);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/kernels/kernel.h"
+#include "core/kernels/kernel_list.h"
 #include "core/kernels/markup.h"
 #include "core/scan/carry.h"
 #include "field_reference.h"
@@ -201,6 +202,132 @@ TEST_P(FieldsTest, LeavesOutARecordInProgress) {
             ASSERT_EQ(block.bytes.size(), left_out);
             if (found.size() + 2 <= all.size()) {
                 ASSERT_GE(all[found.size() + 1].begin, size) << "seed " << seed;
+            }
+        }
+    }
+}
+
+// Records of `count` fields as a program would write them; at random some fields are long, and some records are.
+std::string rectangle(Random& random, const Dialect& dialect, std::size_t count, std::size_t size) {
+    const bool is_sparse = random.chance(30);
+    std::string text;
+    while (text.size() < size) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t length = random.chance(2) ? random.below(900) : random.below(is_sparse ? 2 : 12);
+            if (dialect.quote && random.chance(40)) {
+                text += static_cast<char>(*dialect.quote);
+                for (std::size_t k = 0; k < length; ++k) text += random.one_of("a,;\t\r\n b");
+                text += static_cast<char>(*dialect.quote);
+            } else {
+                text.append(length, 'x');
+            }
+            if (i + 1 < count) text += static_cast<char>(dialect.delimiter);
+        }
+        if (dialect.terminator == Terminator::kLf && random.chance(10)) text += '\r';
+        text += dialect.terminator == Terminator::kCr ? '\r' : '\n';
+    }
+    return text;
+}
+
+// What a reader finds, with the ends up to the next one that is picked left out; or the fault.
+std::string picked_text(FieldReader& reader, std::span<const std::uint8_t> bytes, bool at_end,
+                        const std::vector<std::uint32_t>& picks, bool& is_picked) {
+    std::string text;
+    try {
+        const RecordBlock block = reader.read(bytes, {1000, 10}, at_end);
+        is_picked = block.is_picked;
+        for (std::size_t r = 0; r < block.record_count(); ++r) {
+            const std::uint32_t* const ends = block.ends.data() + block.rows[r].first;
+            const std::size_t count = block.rows[r + 1].first - block.rows[r].first;
+            text += std::to_string(block.rows[r].begin) + ':';
+            for (std::size_t i = 0; count > 1 && i < picks.size(); ++i) {
+                text += ' ' + std::to_string(ends[is_picked ? i : picks[i]]);
+            }
+            text += " | " + std::to_string(ends[count - 1]) + '\n';
+        }
+        return text + std::to_string(block.bytes.size());
+    } catch (const InputError& error) {
+        return std::string(error.what()) + ' ' + std::to_string(error.place()->offset) + ' ' +
+               std::to_string(error.place()->record);
+    }
+}
+
+// With all ends and with some, a reader finds the same, whatever is wrong with the bytes.
+TEST_P(FieldsTest, FindsTheSameEndsIfOnlySomeMatter) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
+            const std::size_t count = 4 + random.below(random.chance(50) ? 10 : 120);
+            std::vector<std::uint32_t> picks;
+            for (std::uint32_t i = 0; i + 1 < count && 2 * (picks.size() + 2) <= count; ++i) {
+                if (random.below(count - i) < 2) picks.push_back(i);
+            }
+            if (picks.empty()) picks.push_back(static_cast<std::uint32_t>(random.below(count - 1)));
+            std::string text = rectangle(random, dialect, count, 1024 + random.below(6000));
+            const bool is_sound = random.chance(50);
+            if (!is_sound) text.insert(random.below(text.size()), random_text(random, dialect, 1 + random.below(4)));
+            if (!is_sound && random.chance(20)) text.resize(text.size() - random.below(20));
+            const bool at_end = random.chance(70);
+            FieldReader some(dialect, kernel(), cleave::Reading::kUnambiguous, count);
+            some.pick(picks);
+            FieldReader all(dialect, kernel(), cleave::Reading::kUnambiguous, count);
+            bool is_picked = false;
+            bool is_all_picked = false;
+            const std::string found = picked_text(some, bytes_of(text), at_end, picks, is_picked);
+            ASSERT_EQ(found, picked_text(all, bytes_of(text), at_end, picks, is_all_picked)) << shown(text);
+            ASSERT_FALSE(is_all_picked);
+            if (!is_sound) continue;
+            const bool can_pick = deposits_fast() && kernel().pick_fields[markup_of(dialect).variant] != nullptr;
+            ASSERT_EQ(is_picked, can_pick) << shown(text);
+            if (!is_picked) continue;
+            const auto wanted = read_fields(text, dialect).records;
+            const RecordBlock block = some.read(bytes_of(text), {}, at_end);
+            ASSERT_EQ(block.record_count(), wanted.size());
+            for (std::size_t r = 0; r < wanted.size(); ++r) {
+                for (std::size_t i = 0; i < picks.size(); ++i) {
+                    ASSERT_EQ(block.ends[block.rows[r].first + i], wanted[r].ends[picks[i]]) << shown(text);
+                }
+            }
+        }
+    }
+}
+
+// The same from a kernel itself, for runs of any size.
+TEST_P(FieldsTest, ListsTheEndsThatAreAskedFor) {
+    const Dialect dialect;
+    const Markup markup = markup_of(dialect);
+    const auto pick_fields = kernel().pick_fields[markup.variant];
+    for (std::uint64_t seed = 0; pick_fields != nullptr && seed < rounds(200); ++seed) {
+        Random random(seed);
+        const auto count = static_cast<std::uint32_t>(2 + random.below(90));
+        const std::string text = rectangle(random, dialect, count, 1 + random.below(3000));
+        const auto bytes = bytes_of(text);
+        for (const std::uint32_t given : {count, count + 1}) {
+            const std::size_t number = random.below(given - 1);
+            std::vector<PickWindow> windows(given);
+            std::vector<PickCounts> counts;
+            for (std::uint32_t n = 0, picked = 0; n < given + 64; ++n) {
+                counts.push_back({picked, n % given});
+                picked += n % given == number || n % given == given - 1 ? 1 : 0;
+                for (std::uint32_t i = 0; n < given && i < 64; ++i) {
+                    const std::uint64_t is_last = (n + i) % given == given - 1 ? 1 : 0;
+                    const std::uint64_t is_picked = (n + i) % given == number ? 1 : is_last;
+                    windows[n].picked |= is_picked << i;
+                    windows[n].is_last |= is_last << i;
+                }
+            }
+            std::vector<std::uint32_t> ends(text.size() + 64);
+            FieldList list{ends.data(), nullptr, 0, 0, windows.data(), counts.data()};
+            Position position{carry_of(State::kRecordStart), 0, 0, 0};
+            ASSERT_EQ(pick_fields(markup, bytes.data(), bytes.size(), position, list), text.size());
+            ASSERT_EQ(list.is_uneven, given != count) << "seed " << seed;
+            if (list.is_uneven) continue;
+            const auto wanted = read_fields(text, dialect).records;
+            ASSERT_EQ(list.end_count, 2 * wanted.size());
+            for (std::size_t r = 0; r < wanted.size(); ++r) {
+                ASSERT_EQ(ends[2 * r], wanted[r].ends[number]) << "seed " << seed;
+                ASSERT_EQ(ends[2 * r + 1], wanted[r].ends.back()) << "seed " << seed;
             }
         }
     }
