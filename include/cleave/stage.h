@@ -209,6 +209,10 @@ public:
     StageWorker(StageWorker&&) noexcept;
     ~StageWorker();
 
+    // Says that blocks will only be passed to the members below. read() then finds only the ends that these need; see
+    // RecordBlock::is_picked.
+    void pick_ends();
+
     // The fields of the records that end in `bytes`, as from FieldReader::read() under Reading::kUnambiguous. Also
     // throws InputError for a record that is too long.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);

@@ -290,7 +290,7 @@ public:
         : state_(state),
           fields_(state.dialect, state.kernel, Reading::kByDialect,
                   state.options.layout.missing_is_null && !state.stage ? 0 : state.rewritten_fields, state.memory) {
-        if (state.stage) worker_.emplace(*state.stage, state.kernel, state.memory);
+        if (state.stage) worker_.emplace(*state.stage, state.kernel, state.memory).pick_ends();
     }
 
     void work(const Batch& batch);

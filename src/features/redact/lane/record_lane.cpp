@@ -46,6 +46,7 @@ public:
         if (lane.idle_.empty()) {
             lane.idle_.reserve(lane.workers_ + 1);  // so that the destructor needs no memory
             lane.idle_.push_back(std::make_unique<StageWorker>(lane.stage_, lane.kernel_, lane.memory_));
+            lane.idle_.back()->pick_ends();
             ++lane.workers_;
         }
         worker_ = std::move(lane.idle_.back());
@@ -127,7 +128,7 @@ public:
     Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower, const Stage* keyed)
         : lane_(lane), follower_(std::move(follower)) {
         if (keyed != nullptr) {
-            keyed_.emplace(*keyed, lane.kernel_, lane.memory_);
+            keyed_.emplace(*keyed, lane.kernel_, lane.memory_).pick_ends();
         } else {
             borrowed_.emplace(lane);
         }

@@ -1,6 +1,7 @@
 // Compiles rules into a program: reads the names of the columns, resolves the rules, and lays out the parts of a
 // record.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "cleave/error.h"
@@ -95,10 +96,42 @@ std::vector<FlatPart> parts_of(const RuleSet& rules, bool is_header, const KeyPl
     return parts;
 }
 
+// For Stage::Program::picks.
+std::vector<std::uint32_t> ends_needed(const Stage::Program& program, const std::vector<FlatPart>& parts) {
+    const auto reads_another = [](const Rule& rule) {
+        return operation_of<Noise>(rule) != nullptr || operation_of<ShiftDate>(rule) != nullptr;
+    };
+    // What looks at columns other than those of parts and conditions finds them by their numbers in the input.
+    if (program.paths || !program.watched.empty() || !program.keys_as_read.empty() || program.rules.suppress ||
+        std::ranges::any_of(program.rules.rules, reads_another)) {
+        return {};
+    }
+    std::vector<std::uint32_t> columns;
+    const auto add = [&](std::size_t first, std::size_t last) {
+        if (first > 0) columns.push_back(static_cast<std::uint32_t>(first - 1));
+        if (last + 1 < program.column_count) columns.push_back(static_cast<std::uint32_t>(last));
+    };
+    for (const FlatPart& part : parts) add(part.first, part.last);
+    for (const Rule& rule : program.rules.rules) {
+        for (const Condition& condition : rule.conditions) add(condition.column, condition.column);
+    }
+    std::ranges::sort(columns);
+    columns.erase(std::ranges::unique(columns).begin(), columns.end());
+    return columns;
+}
+
 // Call once everything else in the program is set.
 void lay_out(Stage::Program& program, const KeyPlaces& keys) {
     program.key_count = keys.columns.size() + program.keys_as_read.size();
-    program.flat_bytes = flatten(program, parts_of(program.rules, false, keys), parts_of(program.rules, true, keys));
+    const auto parts = parts_of(program.rules, false, keys);
+    const auto header_parts = parts_of(program.rules, true, keys);
+    // In JSON Lines, the columns are those of the rules, and not only those with a name.
+    std::vector<std::uint32_t> all(std::max<std::size_t>(program.rules.of_column.size(), 1) - 1);
+    std::iota(all.begin(), all.end(), 0U);
+    program.flat_bytes = flatten(program, parts, header_parts, all);
+    // The parts of a header are a subset of these, or join some of them.
+    program.picks = ends_needed(program, parts);
+    if (!program.picks.empty()) program.picked_bytes = flatten(program, parts, header_parts, program.picks);
 }
 
 // Throws RuleError for a constant that the dialect cannot represent.

@@ -65,6 +65,7 @@ struct FlatRule {
     std::uint8_t changes_empty;
     std::uint8_t is_plain;  // its results never need quotes or escapes; otherwise each result is checked
     std::uint8_t makes_tokens;
+    std::uint8_t reads_value;  // its results depend on the value
 };
 
 // The counters of each rule, in the order of RuleCounts.

@@ -105,7 +105,8 @@ bool is_for_cpu(const Rule& rule) {
 
 static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kSuppress) + 1);
 
-void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, FlatProgram& flat) {
+void add_rules(const Stage::Program& program, std::span<const std::uint32_t> picks, Tables& tables, Texts& texts,
+               FlatProgram& flat) {
     std::vector<FlatRule> rules;
     std::vector<FlatCondition> conditions;
     std::vector<FlatText> values;
@@ -118,9 +119,10 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
         made.changes_empty = rule.changes_empty ? 1 : 0;
         made.is_plain = !program.paths && is_always_plain(rule, program.codec) ? 1 : 0;
         made.makes_tokens = makes_tokens(rule) ? 1 : 0;
+        made.reads_value = operation_of<Fixed>(rule) == nullptr && operation_of<Null>(rule) == nullptr ? 1 : 0;
         rules.push_back(made);
         for (const Condition& condition : rule.conditions) {
-            conditions.push_back({static_cast<std::uint32_t>(condition.column), condition.kind,
+            conditions.push_back({joined_number(picks, condition.column), condition.kind,
                                   static_cast<std::uint32_t>(values.size()),
                                   static_cast<std::uint32_t>(condition.values.size())});
             for (const std::string& value : condition.values) values.push_back(texts.add(value));
@@ -128,7 +130,12 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
     }
     std::vector<std::uint32_t> columns{0};
     std::vector<std::uint32_t> numbers;
-    for (const std::vector<std::size_t>& of_column : program.rules.of_column) {
+    const std::size_t count = program.rules.of_column.size();
+    for (std::size_t column = 0; column < count; ++column) {
+        const std::vector<std::size_t>& of_column = program.rules.of_column[column];
+        // Of columns that are joined, the last one counts.
+        const bool is_last = column + 1 == count;
+        if (!is_last && joined_number(picks, column + 1) == columns.size() - 1) continue;
         if (!of_column.empty() && !program.rules.rules[of_column.back()].conditions.empty()) {
             throw LogicError("stage: a column without a last rule");
         }
@@ -144,21 +151,27 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
 
 }  // namespace
 
-std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const FlatPart> parts,
-                                  std::span<const FlatPart> header_parts) {
+std::vector<std::uint8_t> flatten(const Stage::Program& program, std::vector<FlatPart> parts,
+                                  std::vector<FlatPart> header_parts, std::span<const std::uint32_t> picks) {
     FlatProgram flat{};
     set_dialect(program.dialect, flat);
     flat.max_record = program.max_record;
-    flat.column_count = static_cast<std::uint32_t>(program.column_count);
+    flat.column_count = static_cast<std::uint32_t>(picks.size() + 1);
     const auto is_written = [](const FlatPart& part) { return !part.is_left_out; };
     const auto written = std::ranges::find_if(parts, is_written);
     flat.makes_one_column = std::ranges::count_if(parts, is_written) == 1 && written->first == written->last ? 1 : 0;
+    for (std::vector<FlatPart>* const list : {&parts, &header_parts}) {
+        for (FlatPart& part : *list) {
+            part.first = joined_number(picks, part.first);
+            part.last = joined_number(picks, part.last);
+        }
+    }
     Tables tables(sizeof flat);
     Texts texts;
     flat.null_token = texts.add(program.null_token);
     flat.parts = tables.add(parts);
     flat.header_parts = tables.add(header_parts);
-    add_rules(program, tables, texts, flat);
+    add_rules(program, picks, tables, texts, flat);
     flat.texts = tables.add(texts.bytes());
     std::vector<std::uint8_t> bytes = tables.take();
     flat.states.at = flat.size = static_cast<std::uint32_t>(bytes.size());

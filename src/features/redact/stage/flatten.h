@@ -12,10 +12,11 @@
 
 namespace cleave {
 
-// The program and its tables, without key states. Everything else in `program` must be set. Throws LogicError if
-// the last rule of a column has conditions.
-std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const FlatPart> parts,
-                                  std::span<const FlatPart> header_parts);
+// The program and its tables, without key states. Everything else in `program` must be set. The flat program is for
+// records whose columns are joined, except at the ends of `picks`; see Stage::Program::picks. Throws LogicError if the
+// last rule of a column has conditions.
+std::vector<std::uint8_t> flatten(const Stage::Program& program, std::vector<FlatPart> parts,
+                                  std::vector<FlatPart> header_parts, std::span<const std::uint32_t> picks);
 
 // The same with key states, in memory for secrets. Returns std::nullopt if only the CPU can run the rules: if the
 // dialect has escapes, or quotes that open anywhere in a field; if values are searched (StageOptions::forbid); if a

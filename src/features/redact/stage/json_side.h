@@ -100,7 +100,7 @@ public:
     static bool is_rare(const JsonRecord&) { return false; }
     static bool is_string(const JsonRecord& record) { return record.spot->kind == JsonKind::kString; }
     void count(std::uint32_t rule, RuleCounter counter) { state_.count(rule, counter); }
-    void count_tokens(const FlatRule& rule, std::uint64_t tokens) { state_.count_tokens(rule, tokens); }
+    void count_tokens(const FlatRule& rule, std::uint64_t tokens) { state_.count_tokens(program, rule, tokens); }
     void refuse_reserved(const JsonRecord& record, const FieldSpan& field, Value value) const {
         if (has_reserved_text({value.data, value.size})) refuse(kReservedText, record.number, field.begin);
     }

@@ -1,6 +1,7 @@
 // Rules compiled for one input: what a worker does with each record.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,9 +50,21 @@ struct Stage::Program {
     std::vector<std::pair<std::string, std::string>> key_ids;
     std::shared_ptr<const CommonClasses> common;  // null until with_common() sets it
 
+    // The columns whose ends workers need, in order; the last column ends with the record. For FieldReader::pick(),
+    // after which a record looks as if the columns up to each of these were one. Empty if all ends are needed.
+    std::vector<std::uint32_t> picks;
+    std::vector<std::uint8_t> picked_bytes;  // flat_bytes for such records
+
     // The program that workers execute.
-    const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
+    const FlatProgram& flat(bool is_picked = false) const {
+        return *reinterpret_cast<const FlatProgram*>((is_picked ? picked_bytes : flat_bytes).data());
+    }
 };
+
+// The number of the column in a record whose columns are joined.
+inline std::uint32_t joined_number(std::span<const std::uint32_t> picks, std::size_t column) {
+    return static_cast<std::uint32_t>(std::ranges::lower_bound(picks, column) - picks.begin());
+}
 
 // Returns the same stage, except that its workers also hand over what they write into these columns of the input, all
 // of which must be written; see KeptFields. With `are_left_out`, these columns are not written, but are

@@ -256,7 +256,7 @@ template <class Side, class Sink>
 CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                         const FieldSpan& field, Sink& sink) {
     const bool quoted = is_quoted(side, record, field);
-    const Value value = side.decode(record, field);
+    const Value value = rule.reads_value != 0 ? side.decode(record, field) : Value{};
     if (rule.makes_tokens != 0) side.refuse_reserved(record, field, value);
     if constexpr (!Sink::kWrites) {
         if (!Sink::kKeeps || rule.is_plain != 0) {

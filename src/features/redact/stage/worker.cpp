@@ -99,6 +99,10 @@ struct StageWorker::State {
 
     template <bool kHasKeys>
     void write(const RecordBlock& block);
+    bool keeps_all() const;
+    void write_kept(const RecordBlock& block);
+    template <bool kOne>
+    std::size_t copy_kept(const RecordBlock& block);
     void write_classes(const RecordBlock& block);
     void write_json(const RecordBlock& block);
     void watch(const RecordBlock& block, std::size_t r);
@@ -108,6 +112,7 @@ struct StageWorker::State {
     // Apart, so that the search for kinds keeps its registers.
     [[gnu::noinline]] const StageForbidden* pattern_in(Value found);
     [[gnu::noinline, gnu::cold]] const StageForbidden* count_forbidden(std::size_t number);
+    bool may_have_escaped_quote(const RecordBlock& block) const;
     RecordBlock checked(const RecordBlock& block, std::size_t size) const;
     bool begins_too_long(std::span<const std::uint8_t> bytes) const;
 
@@ -124,7 +129,9 @@ struct StageWorker::State {
     }
 
     FieldReader new_reader() const {
-        return {rules.dialect, *kernel, Reading::kUnambiguous, rules.paths ? 0 : rules.column_count, memory};
+        FieldReader made(rules.dialect, *kernel, Reading::kUnambiguous, rules.paths ? 0 : rules.column_count, memory);
+        if (picks_ends) made.pick(rules.picks);
+        return made;
     }
 
     [[gnu::always_inline]] void count(std::uint32_t rule, RuleCounter counter) {
@@ -137,15 +144,18 @@ struct StageWorker::State {
             case RuleCounter::kConditionFalse: ++of_rule.condition_false; break;
         }
     }
-    void count_tokens(const FlatRule& rule, std::uint64_t tokens) {
-        const auto* const all = entries<FlatRule>(&rules.flat(), rules.flat().rules);
+    // The rule is one of `program`.
+    void count_tokens(const FlatProgram* program, const FlatRule& rule, std::uint64_t tokens) {
+        const auto* const all = entries<FlatRule>(program, program->rules);
         counts.rules[static_cast<std::size_t>(&rule - all)].take_tokens(tokens);
     }
 
     const Stage::Program& rules;
     const Kernel* kernel;
     std::shared_ptr<MemoryManager> memory;
+    bool picks_ends = false;
     FieldReader reader{new_reader()};
+    const bool is_kept = keeps_all();
     Hasher hasher;
     Cipher cipher;
     StageCounts counts;
@@ -183,7 +193,10 @@ public:
     using Record = BlockRecord;
 
     CpuSide(State& state, const RecordBlock& block)
-        : program(&state.rules.flat()), state_(state), place_(block.place), records_(block.record_count()) {}
+        : program(&state.rules.flat(block.is_picked)),
+          state_(state),
+          place_(block.place),
+          records_(block.record_count()) {}
 
     const FlatProgram* const program;
 
@@ -249,7 +262,7 @@ public:
 
     [[gnu::always_inline]] void count(std::uint32_t rule, RuleCounter counter) { state_.count(rule, counter); }
     void count_empty() { ++state_.counts.empty_records; }
-    void count_tokens(const FlatRule& rule, std::uint64_t tokens) { state_.count_tokens(rule, tokens); }
+    void count_tokens(const FlatRule& rule, std::uint64_t tokens) { state_.count_tokens(program, rule, tokens); }
 
     // Keeps the result for a column of with_keys(), and writes it unless the column is left out.
     void write_key(const BlockRecord& record, const FlatPart& part, RecordWriter& writer) {
@@ -420,9 +433,14 @@ StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_p
 StageWorker::StageWorker(StageWorker&&) noexcept = default;
 StageWorker::~StageWorker() = default;
 
+// Whether to look for a backslash that is to be refused, for which all ends are needed.
+bool StageWorker::State::may_have_escaped_quote(const RecordBlock& block) const {
+    return rules.refuses_backslash && has_escaped_quote(block.bytes, *rules.dialect.quote);
+}
+
 // Throws InputError for a record that is well-formed but refused.
 RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t size) const {
-    if (rules.refuses_backslash) refuse_escaped_quotes(block, *rules.dialect.quote);
+    if (rules.refuses_backslash && !block.is_picked) refuse_escaped_quotes(block, *rules.dialect.quote);
     const std::uint64_t most = rules.max_record;
     if (size <= most) return block;
     for (std::size_t r = 0; r < block.record_count(); ++r) {
@@ -443,8 +461,20 @@ bool StageWorker::State::begins_too_long(std::span<const std::uint8_t> bytes) co
     return records < 2;
 }
 
+void StageWorker::pick_ends() {
+    state_->picks_ends = true;
+    state_->reader.pick(state_->rules.picks);
+}
+
 RecordBlock StageWorker::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
-    return state_->checked(state_->reader.read(bytes, place, at_end), bytes.size());
+    FieldReader& reader = state_->reader;
+    RecordBlock block = reader.read(bytes, place, at_end);
+    if (block.is_picked && state_->may_have_escaped_quote(block)) {
+        reader.pick({});
+        block = reader.read(bytes, place, at_end);
+        reader.pick(state_->rules.picks);
+    }
+    return state_->checked(block, bytes.size());
 }
 
 // After a fault, rereads the bytes before it.
@@ -486,6 +516,100 @@ void StageWorker::State::write(const RecordBlock& block) {
     written = writer.size();
 }
 
+// Whether there is nothing to do but to copy parts.
+bool StageWorker::State::keeps_all() const {
+    const FlatProgram* const flat = &rules.flat();
+    const auto is_changed = [](const FlatPart& part) { return part.is_changed; };
+    return !rules.paths && rules.key_count == 0 && rules.watched.empty() &&
+           std::ranges::none_of(std::span(entries<FlatPart>(flat, flat->parts), flat->parts.count), is_changed);
+}
+
+// Writes records whose parts all stay. Leaves the last ones, and any that is refused, to write().
+void StageWorker::State::write_kept(const RecordBlock& block) {
+    const std::size_t records = block.record_count();
+    const auto part = [&](std::size_t r, std::size_t count) {
+        const Place place{block.place.offset, block.place.record + r};
+        return RecordBlock{block.bytes, place, block.ends, block.rows.subspan(r, count + 1), block.is_picked};
+    };
+    const std::size_t limit = block.bytes.size() - std::min(block.bytes.size(), kSlack);
+    const auto late = std::ranges::upper_bound(block.rows.subspan(1), limit, {}, &FieldRow::begin);
+    const RecordBlock easy = part(0, static_cast<std::size_t>(late - block.rows.begin()) - 1);
+    const std::size_t done = rules.flat().parts.count == 1 ? copy_kept<true>(easy) : copy_kept<false>(easy);
+    write<false>(part(done, records - done));
+}
+
+namespace {
+
+// Copies a part that stays, of a record that begins at `begin` and whose last field ends at `content`. Returns where
+// the copy ends.
+[[gnu::always_inline]] inline std::uint8_t* copy_part(const FlatProgram& flat, const FlatPart& part,
+                                                      const std::uint8_t* bytes, std::uint32_t begin,
+                                                      const std::uint32_t* ends, std::uint32_t content,
+                                                      std::uint8_t* to) {
+    const std::uint32_t from = part.first == 0 ? begin : ends[part.first - 1] + 1;
+    const bool is_last = part.last + 1 == flat.column_count;
+    const std::uint32_t until = is_last ? content : ends[part.last] + (part.end == PartEnd::kDelimiter ? 1 : 0);
+    const std::size_t size = until - from;
+    if (size <= kFirstPart) [[likely]] {
+        std::memcpy(to, bytes + from, kFirstPart);
+    } else {
+        std::memcpy(to, bytes + from, size);
+    }
+    to += size;
+    if (part.end == PartEnd::kNewDelimiter) *to++ = flat.delimiter;
+    return to;
+}
+
+}  // namespace
+
+// Does what write_record() does with each record, but looks at nothing twice. Returns the number of records up to the
+// first one that is refused. After each of them, kSlack bytes can be read. kOne: there is one part.
+template <bool kOne>
+std::size_t StageWorker::State::copy_kept(const RecordBlock& block) {
+    const FlatProgram* const flat = &rules.flat(block.is_picked);
+    const std::span parts(entries<FlatPart>(flat, flat->parts), kOne ? 1 : flat->parts.count);
+    const FlatPart only = parts.front();
+    const std::uint8_t* const bytes = block.bytes.data();
+    const std::uint32_t* ends = block.ends.data() + block.rows.front().first;
+    const std::size_t before = starts.size();
+    starts.resize(before + block.record_count());
+    std::uint64_t* begins = starts.data() + before;
+    out.reserve(written + block.bytes.size() + block.record_count() * parts.size() + kSlack);
+    std::uint8_t* const begin = out.data();
+    std::uint8_t* to = begin + written;
+    const FieldRow* const last_row = &block.rows.back();
+    const FieldRow* row = block.rows.data();
+    for (; row != last_row; ++row) {
+        const std::uint32_t count = row[1].first - row[0].first;
+        std::uint32_t content = ends[count - 1];
+        if (content > row[0].begin && bytes[content - 1] == '\r') {
+            content = content_end(block.bytes, row[0].begin, content, rules.dialect);
+        }
+        std::uint8_t* const start = to;
+        if (count != flat->column_count) {
+            ++counts.empty_records;
+        } else if constexpr (kOne) {
+            to = copy_part(*flat, only, bytes, row[0].begin, ends, content, to);
+        } else {
+            for (const FlatPart& part : parts) to = copy_part(*flat, part, bytes, row[0].begin, ends, content, to);
+        }
+        if (to == start && content != row[0].begin) {
+            if (flat->has_quote == 0) break;
+            *to++ = flat->quote;
+            *to++ = flat->quote;
+        }
+        std::memcpy(to, bytes + content, kEndPart);
+        to += row[1].begin - content;
+        *begins++ = static_cast<std::uint64_t>(start - begin);
+        ends += count;
+    }
+    const auto records = static_cast<std::size_t>(row - block.rows.data());
+    starts.resize(before + records);
+    written = static_cast<std::size_t>(to - begin);
+    counts.records += records;
+    return records;
+}
+
 // The first pass of `suppress`; see with_common().
 void StageWorker::State::write_classes(const RecordBlock& block) {
     RecordWriter writer(out, written, {});
@@ -494,7 +618,7 @@ void StageWorker::State::write_classes(const RecordBlock& block) {
         starts.push_back(writer.size());
         if (!rules.watched.empty()) watch(block, r);
         const BlockRecord record = view(block, r);
-        if (record.count != rules.column_count) continue;  // an empty record
+        if (record.count != side.program->column_count) continue;  // an empty record
         const ClassDigest digest = side.class_of(record);
         writer.put_text(reinterpret_cast<const std::uint8_t*>(digest.data()), sizeof digest);
     }
@@ -517,7 +641,9 @@ void StageWorker::State::write_json(const RecordBlock& block) {
 void StageWorker::write(const RecordBlock& block) {
     if (state_->json) return state_->write_json(block);
     if (state_->rules.common != nullptr && state_->rules.common->are_wanted()) return state_->write_classes(block);
-    if (state_->rules.key_count == 0) {
+    if (state_->is_kept) {
+        state_->write_kept(block);
+    } else if (state_->rules.key_count == 0) {
         state_->write<false>(block);
     } else {
         state_->write<true>(block);

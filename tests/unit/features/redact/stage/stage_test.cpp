@@ -10,6 +10,9 @@
 #include "cleave/error.h"
 #include "cleave/keys.h"
 #include "cleave/memory.h"
+#include "core/kernels/kernel.h"
+#include "core/kernels/kernel_list.h"
+#include "core/kernels/markup.h"
 #include "features/redact/stage/program.h"
 #include "inputs.h"
 
@@ -78,6 +81,118 @@ Keyed keyed(std::string_view text, const std::string& rule, const std::vector<st
     }
     EXPECT_EQ(KeptFields::size(worker), size);
     return result;
+}
+
+// A kernel that finds only some ends, if this machine has one.
+const Kernel& picking_kernel() {
+    for (const Kernel* kernel : available_kernels()) {
+        if (deposits_fast() && kernel->pick_fields[markup_of(Dialect()).variant] != nullptr) return *kernel;
+    }
+    return kernel_by_name("scalar");
+}
+
+// Whether a reader finds all ends or only those that are needed makes no difference, whatever needs them.
+TEST(Stage, WritesTheSameWhicheverEndsAreFound) {
+    const std::string key = "0123456789abcdef0123456789abcdef";
+    const std::vector<NamedKey> given{{"k", bytes_of(key)}};
+    const KeyRing ring({}, given);
+    std::string header = "c0";
+    for (unsigned i = 1; i < 60; ++i) header += ",c" + std::to_string(i);
+    header += '\n';
+    const std::vector<std::vector<std::string>> rules = {
+        {},
+        {"c5: fixed(x)"},
+        {"c0: null", "c59: mask"},
+        {"c7: hmac(k) if c9 = 1", "c7: keep"},
+        {"c7: fixed(y) if c9 empty and c30 not empty", "c8: noise(k, sd=2, by=c41)", "c7: null"},
+        {"c20: shift-date(k, days=9, by=c3)", "c21: top(5)"},
+    };
+    const std::vector<std::string> selections = {"", "c5", "c59", "c59,c0", "c3,c4,c5,c20", "c40,c7,c9,c8"};
+    const auto value = [](Random& random) -> std::string {
+        const std::size_t kind = random.below(9);
+        if (kind < 4) return std::to_string(random.below(20));
+        if (kind == 4) return "2024-05-17";
+        if (kind == 5) return "\"a,\"\"b\"\"\n\"";
+        if (kind == 6) return std::string().assign(random.below(200), 'x');
+        return "";
+    };
+    std::size_t picked = 0;
+    const Kernel& kernel = picking_kernel();
+    for (std::uint64_t seed = 0; seed < 120; ++seed) {
+        Random random(seed);
+        std::string text;
+        while (text.size() < 5000) {
+            if (random.chance(1)) text += '\n';
+            for (unsigned i = 0; i < 60; ++i) {
+                text += (i == 3 || i == 41 ? "7" : value(random)) + (i < 59 ? "," : "");
+            }
+            text += random.chance(20) ? "\r\n" : "\n";
+        }
+        StageOptions options;
+        options.is_header_given = true;
+        for (const std::string& rule : rules[random.below(rules.size())]) options.rules.push_back({rule, "--redact"});
+        const std::string& selected = selections[random.below(selections.size())];
+        if (!selected.empty()) options.select = {selected, "--select"};
+        if (random.chance(30)) options.forbid = {ForbiddenKind::kDate};
+        options.only_counts_forbidden = random.chance(80);
+        Stage stage(options, Dialect(), bytes_of(header), true, &ring);
+        const std::vector<std::size_t> keys{59, 0};
+        if (random.chance(30)) stage = with_keys(stage, {}, false, keys);
+        std::vector<std::string> written;
+        for (const bool are_all : {true, false}) {
+            FieldReader reader(Dialect(), kernel, Reading::kUnambiguous, 60);
+            StageWorker worker(stage, kernel);
+            worker.pick_ends();
+            const RecordBlock block =
+                are_all ? reader.read(bytes_of(text), {}, true) : worker.read(bytes_of(text), {}, true);
+            if (block.is_picked) ++picked;
+            std::string& all = written.emplace_back();
+            try {
+                worker.write(block);
+            } catch (const InputError& error) {
+                all =
+                    error.what() + std::to_string(error.place()->offset) + ' ' + std::to_string(error.place()->record);
+                continue;
+            }
+            all += text_of(worker.written());
+            for (const std::uint64_t start : worker.starts()) all += ' ' + std::to_string(start);
+            for (const RuleCounts& counts : worker.counts().rules) {
+                all += ' ' + std::to_string(counts.seen) + ' ' + std::to_string(counts.changed);
+            }
+            for (const std::uint64_t found : worker.counts().forbidden) all += ' ' + std::to_string(found);
+            all += ' ' + std::to_string(worker.counts().records) + ' ' + std::to_string(worker.counts().empty_records);
+            if (stage.program().key_count == 0) continue;
+            for (std::size_t r = 0; r < block.record_count(); ++r) {
+                for (std::size_t i = 0; i < keys.size(); ++i) all += text_of(KeptFields::field(worker, r, i));
+            }
+        }
+        ASSERT_EQ(written[0], written[1]) << "seed " << seed;
+    }
+    EXPECT_EQ(picked > 20, &kernel != &kernel_by_name("scalar"));
+}
+
+// A backslash before a quote is refused in a column that is not needed, too.
+TEST(Stage, RefusesBackslashesWhicheverEndsAreFound) {
+    StageOptions options;
+    options.select = {"a", "--select"};
+    options.is_header_given = true;
+    const Stage stage(options, Dialect(), bytes_of("a,b,c,d\n"), true);
+    std::string text;
+    while (text.size() < 3000) text += "1,\"2\",3,4\n";
+    StageWorker worker(stage, picking_kernel());
+    EXPECT_FALSE(worker.read(bytes_of(text), {}, true).is_picked);
+    worker.pick_ends();
+    const std::string harmless = text + "1,\\,3,4\n";
+    const bool is_picked = worker.read(bytes_of(text), {}, true).is_picked;
+    EXPECT_EQ(is_picked, &picking_kernel() != &kernel_by_name("scalar"));
+    EXPECT_EQ(worker.read(bytes_of(harmless), {}, true).is_picked, is_picked);
+    const std::string refused = text + "1,2,3,\"4\\\"\n";
+    try {
+        worker.read(bytes_of(refused), {}, true);
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.place()->offset, refused.size() - 3);
+    }
 }
 
 // A worker that has released its memory holds as much as a new one.
