@@ -63,7 +63,8 @@ class Place:
         """Runs ./dev with these words. Fails if that does anything but print. Returns what came of it."""
         before = self.listing()
         done = subprocess.run(
-            [self.strace, "-f", "-o", self.trace, "-s", "4096", "-e", "trace=execve,%file,socket", "./dev", *words],
+            [self.strace, "-f", "--seccomp-bpf", "-o", self.trace, "-s", "4096", "-e", "trace=execve,%file,socket",
+             "./dev", *words],
             cwd=self.tree, env={"PATH": str(self.programs), "HOME": str(self.home), "LC_ALL": "C.UTF-8"}, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         shown, started = "./dev " + " ".join(words), 0
