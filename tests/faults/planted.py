@@ -45,9 +45,9 @@ class Markers:
 
     def found_in(self, data):
         """The names of the markers that occur in the bytes, at least in part."""
-        plains = list(plain_contents(data))
-        return sorted({name for name, marker in self.of.items() for at in range(0, len(marker) - PART + 1, PART)
-                       if any(marker[at:at + PART] in plain for plain in plains)})
+        parts = [(marker[at:at + PART], name) for name, marker in self.of.items()
+                 for at in range(0, len(marker) - PART + 1, PART)]
+        return sorted({name for plain in plain_contents(data) for part, name in parts if part in plain})
 
     def expect_none(self, data, where):
         found = self.found_in(data)

@@ -285,6 +285,12 @@ def compare(runner, name, data, rng, text=None):
                  f"{name}: not byte {place}: {error}")
 
 
+def choices(rng, high, some, others, count):
+    """So many values, each one of `some` with the probability `high`, otherwise one of `others`."""
+    weights = [high / len(some)] * len(some) + [(1 - high) / len(others)] * len(others)
+    return rng.choices([*some, *others], weights, k=count)
+
+
 def test_random_sets(runner):
     names = list(tables()["CHARSET"])
     for rng, high, size in texts(2, 40 * runner.rounds):
@@ -292,8 +298,7 @@ def test_random_sets(runner):
         defined = [i + 0x80 for i, point in enumerate(points_of(name)) if not ESCAPED <= point < ESCAPED + 0x100] or [65]
         data = bytearray(b"head\n")
         while len(data) < size:
-            data += bytes(rng.choice(defined) if rng.random() < high else rng.choice(b"abc def,;\n0123") for _ in range(
-                min(5000, size)))
+            data += bytes(choices(rng, high, defined, b"abc def,;\n0123", min(5000, size)))
         if rng.random() < 0.3:
             data[rng.randrange(5, len(data))] = rng.randrange(0x80, 0x100)
         compare(runner, name, bytes(data), rng)
@@ -304,8 +309,7 @@ def test_random_utf8(runner):
         characters = "\u00e9\u0416\u20ac\u4e2d\U0001F600\ud7ff\ue000\uffff\U0010FFFF"
         text = "head\n"
         while len(text) < size:
-            text += "".join(rng.choice(characters) if rng.random() < high else rng.choice("abc def,;\n0123")
-                            for _ in range(min(5000, size)))
+            text += "".join(choices(rng, high, characters, "abc def,;\n0123", min(5000, size)))
         data = bytearray(text.encode())
         for _ in range(rng.choice([0, 0, 1, 1, 3])):
             data[rng.randrange(5, len(data))] = rng.randrange(0x80, 0x100)
