@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import ctypes
 import datetime
+import functools
 import gzip
 import os
 import random
@@ -30,6 +31,7 @@ LASTING = {"tag": 4, "size": 4, "expired": 1}   # with the exit status
 TIMEOUT_S = 300
 
 
+@functools.lru_cache(maxsize=2)   # large ones are asked for again and again
 def records(count, seed):
     random_ = random.Random(seed)
     lines = [b"id,note,place\n"]
