@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -234,9 +235,9 @@ def a_slower_binary_is_noticed(_):
                            input=WORKING, text=True, check=True)
             return path
         folders = [os.path.join(folder, name) for name in ("1", "2")]
-        for work in folders:
-            os.mkdir(work)
-            counts.make_inputs(work)
+        os.mkdir(folders[0])
+        counts.make_inputs(folders[0])
+        shutil.copytree(*folders)
         old = binary("old", 1000, 1000)
 
         def fault(new, counting, words):
