@@ -36,7 +36,7 @@ const REASONS = {ENOENT: 'No such file or directory', EISDIR: 'Is a directory', 
   ELOOP: 'Too many levels of symbolic links', ENAMETOOLONG: 'File name too long',
   EPIPE: 'Broken pipe', EFBIG: 'File too large'};
 const describeSystem = error => `${error.dest ?? error.path ?? 'input'}: ${REASONS[error.code] ?? error.message}` +
-  (error.code === 'EEXIST' ? '; -f replaces it, --resume keeps it if it is identical' : '');
+  (error.code === 'EEXIST' ? '; -f replaces it' : '');
 
 function parse(verb, words) {
   const rows = OPTIONS.filter(row => row[3].includes(verb));
@@ -386,10 +386,8 @@ async function run(words) {
     if (given.pieces && given[other])
       usage(`${given.spelled.pieces} and ${given.spelled[other]} cannot be used together`);
   }
-  if (CUTS.includes(verb) && !given.pieces && !given.records && !given['max-bytes']) {
-    usage(`${verb} needs -n PIECES, -l RECORDS${verb === 'split' ? ', -C SIZE, --by COLUMN or --parts NAME=WEIGHT,...' :
-      ', -C SIZE or --every N'}`);
-  }
+  if (CUTS.includes(verb) && !given.pieces && !given.records && !given['max-bytes'])
+    usage(`${verb} needs -n PIECES, -l RECORDS or -C SIZE`);
   if (verb === 'split' && given.inputs.length > 1) missing('several files as one');
   if (verb === 'offsets' && given.inputs.length > 1)
     usage(`offsets takes one input, but '${given.inputs[1]}' is a second one`);

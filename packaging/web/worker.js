@@ -5,6 +5,8 @@ import {tools} from './csv.js';
 const near = async name => (await fetch(new URL(name, import.meta.url))).arrayBuffer();
 const made = Promise.all([near('cleave_scan.wasm'), near('cleave_settle.wasm')]).then(both => tools(...both));
 let facts, found, isCancelled;
+/** A message without its advice about options, which the page does not have. */
+const plain = text => text.replace(/; ([^;]* )?--?[A-Za-z].*$/s, '');
 
 async function* records({source, dialect, begin}, tool, most) {
   const reader = tool.api.reader(source, begin);
@@ -35,7 +37,7 @@ async function open({file, header}) {
   if (found.open) throw new Error(`a quote is never closed ${await tool.place(facts, found.open)}`);
   if (found.divergence)
     warnings.push(`other programs may read this file differently from ${await tool.place(facts, found.divergence)} on`);
-  return {records: found.records - facts.headerRecords, warnings};
+  return {records: found.records - facts.headerRecords, warnings: warnings.map(plain)};
 }
 
 async function cut({limits, header}) {
@@ -52,4 +54,4 @@ async function cut({limits, header}) {
 
 onmessage = ({data}) => data.cancel ? isCancelled = true : (data.file ? open(data) : cut(data)).then(
   done => postMessage({done}),
-  error => postMessage({failure: error.message || 'the file has changed, or cannot be read'}));
+  error => postMessage({failure: plain(error.message) || 'the file has changed, or cannot be read'}));

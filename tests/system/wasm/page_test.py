@@ -223,6 +223,8 @@ class Page:
         check("(byte 4, line 3, record 2)" in self.text("#said"), self.text("#said"))
         self.open("a.parquet", b"PAR1\0\1\2\3", "!document.getElementById('said').hidden")
         check("a Parquet file, not CSV" in self.text("#said"), self.text("#said"))
+        self.open("lines.csv", b'{"a":1}\n{"a":2}\n', "!document.getElementById('said').hidden")
+        check(self.text("#said").endswith("this looks like JSON Lines, not CSV"), "no options are named: %s" % self.text("#said"))
 
     def test_policy(self):
         """Neither the page nor its worker can ask another origin"""

@@ -32,6 +32,8 @@ OTHER = {
     "a manifest written into a named pipe": "it needs --manifest, and waits for it",
     "a manifest is not written into a pipe if a piece fails": "it needs --manifest, and waits for it",
     "formats that begin with text and have no control byte": "the message names a command for another format",
+    "a dry run fails where the real run would": "the message names no --resume",
+    "split and offsets need a limit, and cat needs to know what to print": "the message names no --by, --parts and --every",
 }
 
 
@@ -116,6 +118,10 @@ class Packages:
         check((process.returncode, os.listdir(folder)) == (4, ["in.csv"]), "changed: %d %s" % (process.returncode, said))
         path.write_bytes(b"h\n1\n2\n")
         (folder / "in.1.csv").write_bytes(b"old")
+        done = subprocess.run([*command[:3], "-n", "2", "in.csv"], cwd=folder, stderr=subprocess.PIPE)
+        check(done.stderr == b"cleave: in.1.csv: File exists; -f replaces it\n", "it names only what it has: %s" % done)
+        done = subprocess.run([*command[:3], "in.csv"], cwd=folder, stderr=subprocess.PIPE)
+        check(done.stderr == b"cleave: split needs -n PIECES, -l RECORDS or -C SIZE\n", "likewise: %s" % done)
         (folder / "in.2.csv").mkdir()
         done = subprocess.run([*command[:3], "-f", "-n", "2", "in.csv"], cwd=folder, stderr=subprocess.PIPE)
         check(done.returncode == 1 and (folder / "in.1.csv").read_bytes() == b"old", "%s" % done)
