@@ -186,17 +186,19 @@ void throw_in_one(Context& context, const OpenInput& opened, const InputError& e
     throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
 }
 
-// Goes on to the first of several inputs that has more than a mark and, under a header, line ends; or to the last.
+// Goes on to the first of several inputs that has more than a mark, a preamble and, under a header, line ends; or to the
+// last.
 void pass_over_empty(Context& context, Input& input, const Cancellation* cancellation) {
     LocationList& inputs = context.arguments.inputs;
     while (inputs.size() > 1) {
         const auto bytes = input.peek(kSniffSize);
-        const auto text = bytes.subspan(bom_size(bytes));
         const bool seems_compressed = compression_named_by(context.location.name()) != Compression::kNone;
         if (seems_compressed && input.compression() == Compression::kNone) return;
-        if (bytes.size() == kSniffSize || !std::ranges::all_of(text, is_line_break)) return;
+        if (bytes.size() == kSniffSize) return;
         const Dialect dialect = settle_dialect(context.arguments.dialect, input).dialect;
-        if (!text.empty() && header_mode(context.arguments.header, dialect) == HeaderMode::kNone) return;
+        const auto text = bytes.subspan(std::max<std::size_t>(dialect.preamble, bom_size(bytes)));
+        const bool has_header = header_mode(context.arguments.header, dialect) != HeaderMode::kNone;
+        if (!std::ranges::all_of(text, is_line_break) || (!text.empty() && !has_header)) return;
         inputs.remove_first();
         context.location = inputs.front();
         input = open_input(context, context.location, cancellation, Access::kMapped);
