@@ -35,6 +35,7 @@ struct OpenInput;
 struct Context {
     Arguments arguments;
     Location location;                    // of the current input; empty before the first input
+    bool is_about_one = false;            // of several inputs: an error is, and this is its location
     Meter meter;                          // of the current input
     std::shared_ptr<const KeyRing> keys;  // null unless there are rules, or a signature is checked
     std::shared_ptr<Stores> stores;       // where its URLs lead; null without any

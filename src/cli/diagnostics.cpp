@@ -63,6 +63,7 @@ std::string Diagnostics::describe(Place place, bool is_of_error) const {
                                         : describe_place(at.place, at.header_records, std::nullopt);
     if (!is_of_error) return text + " of " + printable(input.shown());
     context_.location = input;
+    context_.is_about_one = true;
     return text;
 }
 

@@ -176,18 +176,27 @@ void name_faulty(Context& context, const OpenInput& opened) {
     context.header_records = faulty->header_records;
 }
 
-// Throws the error, which is about a place in several inputs, with the place in one of them.
-void throw_in_one(Context& context, const OpenInput& opened, const InputError& error) {
-    if (!opened.joined || !error.place() || opened.joined->faulty()) return;
-    const InputPlace at = opened.joined->find(*error.place());
-    context.location = context.arguments.inputs[at.input];
-    context.header_records = at.header_records;
-    if (!at.is_rearranged) throw InputError(error.what(), at.place);
-    throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
+// Throws the error with its place in the input, or in the one of several that it is in.
+void throw_in_input(Context& context, const OpenInput& opened, const InputError& error) {
+    const bool is_sifted = opened.sifting && context.arguments.verb != Verb::kSplit;  // its job has seen to that
+    const bool is_joined = opened.joined && !opened.joined->faulty();
+    if (is_joined && !error.place() && !context.is_about_one)
+        context.location = Location(formatted("{} inputs", context.arguments.inputs.size()));
+    if (!error.place() || !(is_sifted || is_joined)) return;
+    Place place = is_sifted ? opened.sifting->in_input(*error.place()) : *error.place();
+    if (is_joined) {
+        const InputPlace at = opened.joined->find(place);
+        context.location = context.arguments.inputs[at.input];
+        context.header_records = at.header_records;
+        place = at.place;
+        if (at.is_rearranged)
+            throw InputError(formatted("{} (record {})", error.what(), record_number(at.place, at.header_records)));
+    }
+    throw InputError(error.what(), place);
 }
 
-// Goes on to the first of several inputs that has more than a mark, a preamble and, under a header, line ends; or to the
-// last.
+// Goes on to the first of several inputs that has more than a mark, a preamble and, under a header, line ends; or to
+// the last.
 void pass_over_empty(Context& context, Input& input, const Cancellation* cancellation) {
     LocationList& inputs = context.arguments.inputs;
     while (inputs.size() > 1) {
@@ -265,8 +274,7 @@ void with_input(Context& context, const Location& location, const Cancellation* 
         bar.end();
         name_faulty(context, opened);
         opened.input.throw_if_changed();
-        if (opened.sifting && context.arguments.verb != Verb::kSplit) opened.sifting->rethrow();
-        throw_in_one(context, opened, error);
+        throw_in_input(context, opened, error);
         throw;
     } catch (const std::exception&) {
         bar.end();

@@ -525,7 +525,7 @@ private:
 };
 
 void Joined::join(Input& first, const std::shared_ptr<Joined>& self) {
-    add_part(0, first);
+    about(0, [&] { add_part(0, first); });
     for (std::size_t number = 1; number < count(); ++number) {
         about(number, [&] {
             Input input = options_.open(number);
