@@ -26,6 +26,7 @@ enum class RejectKind : std::uint8_t {
     kNul = 16,      // it contains a NUL byte
     kJson = 32,     // it is not JSON; only for JSON Lines, and an empty line passes
     kKey = 64,      // it has no key; not a bit of the options, because this is always a reason
+    kSeam = 128,    // it is an LF that would complete the CR of the last accepted record; likewise
 };
 
 // The bits of these kinds.

@@ -64,8 +64,8 @@ public:
     virtual std::optional<InputPlace> faulty() const = 0;
     virtual Location location(std::size_t input) const = 0;
     // With JoinOptions::pauses, ends a pause. There are that many records before it. If the last one lacks its line
-    // end, the next bytes are this line end alone.
-    virtual void go_on(std::uint64_t records, bool lacks_line_end) = 0;
+    // end, the next bytes are this line end alone. `has_line_end`: nothing has followed the last one of these so far.
+    virtual void go_on(std::uint64_t records, bool lacks_line_end, bool has_line_end) = 0;
 };
 
 struct JoinOptions {

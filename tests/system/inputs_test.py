@@ -207,16 +207,21 @@ def rejects(bench):
             for i in range(rng.randrange(2, 5)):
                 data = b"a,b\n" + b"".join(rng.choice((b"1,2", b'"3\n4",5', rng.choice(faults))) + b"\n"
                                           for _ in range(rng.randrange(6)))
-                name = write(folder, "i%d.csv" % i, data[:-1] if rng.random() < 0.5 else data)
+                data = data[:-1] if rng.random() < 0.5 else data
+                name = write(folder, "i%d.csv" % i, data)
                 options = ["-q", "-d", ",", "--max-rejects", "all", "--max-record", "64"]
                 done = bench.run(folder, "cat", *options, "--header", "drop", "--rejects", "r%d" % i, name)
-                if done.returncode == 3:   # all are bad
+                if done.returncode == 3 and data[-1:] == b"\n":   # all are bad; a sound one lets them be listed
+                    write(folder, "sound", data + b"1,2\n")
+                    done = bench.run(folder, "cat", *options, "--header", "drop", "--rejects", "r%d" % i, "sound")
+                    done.stdout = done.stdout.removesuffix(b"1,2\n")
+                if done.returncode == 3:
                     continue
                 names.append(name)
                 with open(os.path.join(folder, "r%d" % i), encoding="utf-8") as file:
                     alone += [dict(json.loads(line), input=name) for line in file]
                 texts.append(done.stdout)
-            if len(names) < 2:
+            if len(names) < 2 or not any(texts):
                 continue
             done = bench.run(folder, "cat", *options, "--header", "drop", "--rejects", "all", *names)
             with open(os.path.join(folder, "all"), encoding="utf-8") as file:

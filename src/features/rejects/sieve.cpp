@@ -13,6 +13,9 @@
 // of quotes at the same places, so each line is a record to it, and it cannot get far without a fault either. That
 // makes two readings, and the search for the end of the line is the third.
 //
+// Under Terminator::kAny, what is left may not join a CR and an LF between which records were rejected: one record
+// fewer would be read. Such an LF is an empty record, and is rejected, too.
+//
 // The buffer holds the record in progress, and grows with it: to twice max_record at most, because a larger record is
 // rejected, and passes through in parts.
 #include "features/rejects/sieve.h"
@@ -69,13 +72,13 @@ Sieve::Sieve(const SieveRules& rules, const Kernel& kernel, std::shared_ptr<Memo
     : rules_(rules),
       fields_(rules.has(RejectKind::kFields) ? rules.fields : 0),
       reads_bytes_(rules.has(RejectKind::kEncoding) || rules.has(RejectKind::kNul) || rules.has(RejectKind::kJson) ||
-                   !rules.keys.empty()),
+                   !rules.keys.empty() || (fields_ <= 1 && rules.dialect.terminator == Terminator::kAny)),
       machine_(rules.dialect),
       line_machine_(without_quotes(rules.dialect)),
       usual_capacity_(capacity),
       reader_(rules.dialect, kernel, Reading::kByDialect, 0, std::move(memory)) {}
 
-void Sieve::begin(Place place, Read read, std::span<const std::uint8_t> bytes, std::uint64_t end) {
+void Sieve::begin(Place place, Read read, bool is_behind_cr, std::span<const std::uint8_t> bytes, std::uint64_t end) {
     read_on_ = std::move(read);
     end_ = end;
     capacity_ = usual_capacity_;
@@ -84,6 +87,7 @@ void Sieve::begin(Place place, Read read, std::span<const std::uint8_t> bytes, s
     rest_ = bytes;
     is_new_ = !bytes.empty();
     at_ = place;
+    is_behind_cr_ = is_behind_cr;
 }
 
 bool Sieve::next() {
@@ -133,7 +137,15 @@ RecordBlock Sieve::read(std::size_t from, std::size_t size, bool at_end) {
     return block;
 }
 
+// Finds out whether what is accepted before byte `end` of rest_ ends with a CR.
+void Sieve::note_end(std::size_t end) {
+    const bool is_behind_reject =
+        !rejects_.empty() && rejects_.back().offset + rejects_.back().size == at_.offset + end;
+    if (end > 0 && !is_behind_reject) is_behind_cr_ = rest_[end - 1] == '\r';
+}
+
 void Sieve::reject(std::size_t begin, std::uint64_t size, RejectKind kind, std::string reason) {
+    note_end(begin);
     rejects_.push_back({at_.offset + begin, size, at_.record++, kind, std::move(reason)});
 }
 
@@ -148,6 +160,9 @@ void Sieve::judge(const RecordBlock& block, std::size_t r, std::size_t from) {
         reject(from + begin, record.size(), kind, std::move(reason));
     };
     if (end == begin) {
+        note_end(from + begin);
+        if (is_behind_cr_ && record[0] == '\n' && rules_.dialect.terminator == Terminator::kAny)
+            return fail(RejectKind::kSeam, "an LF that would complete the CR of the last accepted record");
         ++at_.record;
     } else if (fields_ != 0 && fields != fields_) {
         fail(RejectKind::kFields,
@@ -241,6 +256,7 @@ void Sieve::settle(bool may_be_large) {
         if (size == 0) break;
         from += size;
     }
+    note_end(from);
     settled_ = rest_.first(from);
     rest_ = rest_.subspan(from);
     at_.offset += from;

@@ -61,8 +61,9 @@ public:
           std::size_t capacity = kBlockSize);
 
     // Begins at `place`, with `bytes` and with what `read` returns behind them. Leaves the records that begin at byte
-    // `end` or later.
-    void begin(Place place, Read read, std::span<const std::uint8_t> bytes = {}, std::uint64_t end = ~std::uint64_t{0});
+    // `end` or later. `is_behind_cr`: what was accepted before ends with a CR.
+    void begin(Place place, Read read, bool is_behind_cr, std::span<const std::uint8_t> bytes = {},
+               std::uint64_t end = ~std::uint64_t{0});
 
     // Settles some more records. Returns false at the end. Throws what reading throws, and InputError for bad quotes
     // under refuses_quotes and for a record that is too large unless RejectKind::kSize is one of the kinds.
@@ -80,6 +81,9 @@ public:
     // At the end: the state of a reader behind the last record if that was accepted, otherwise kRecordStart.
     State state() const { return state_; }
 
+    // Whether what is accepted so far ends with a CR.
+    bool is_behind_cr() const { return is_behind_cr_; }
+
     // How many bytes were read in all, counting those that were read again.
     std::uint64_t bytes_read() const { return read_; }
 
@@ -90,13 +94,14 @@ private:
     RecordBlock read(std::size_t from, std::size_t size, bool at_end);
     void judge(const RecordBlock& block, std::size_t r, std::size_t from);
     std::size_t judge_all(const RecordBlock& block, std::size_t from, std::size_t most);
+    void note_end(std::size_t end);
     void reject(std::size_t begin, std::uint64_t size, RejectKind kind, std::string reason);
     std::size_t reject_line(std::size_t from);
     std::optional<std::size_t> settle_large(std::size_t from);
 
     const SieveRules& rules_;
     const std::uint64_t fields_;  // of a record; 0: not checked
-    const bool reads_bytes_;      // a kind asks for more than fields
+    const bool reads_bytes_;      // more than the number of fields decides about records
     const StateMachine machine_;
     const StateMachine line_machine_;  // of the dialect without quotes
     const std::size_t usual_capacity_;
@@ -111,6 +116,7 @@ private:
     State state_ = State::kRecordStart;
     bool has_large_ = false;                        // they begin with a record that is too large
     Place at_;                                      // of them
+    bool is_behind_cr_ = false;                     // what is accepted before them, or before the last rejected one
     std::optional<FieldReader::QuoteFault> fault_;  // of the last read(), at a place in rest_
     std::vector<Reject> rejects_;
     SpillBuffer large_;

@@ -107,11 +107,13 @@ public:
     void join(Input& first, const std::shared_ptr<Joined>& self);
 
     void for_each(FunctionRef<void(const InputPart&)> take) const override {
+        std::uint64_t unused = 0;  // line ends
         for (std::size_t number = 0; number < count(); ++number) {
             const Part& part = parts_[number];
             const Part& next = parts_[number + 1];
-            InputPart one{
-                number, part.size, part.mtime_ns, part.begin, next.begin - part.begin, next.records - part.records};
+            InputPart one{number, part.size, part.mtime_ns, part.begin - unused, 0, next.records - part.records};
+            if (number == unused_) unused = part.added.bytes().size();
+            one.length = next.begin - unused - one.start;
             if (number == 0) one.records -= std::min<std::uint64_t>(one.records, part.head_records);
             take(one);
         }
@@ -145,8 +147,9 @@ public:
         return InputPlace{input, {}, parts_[input].head_records};
     }
     Location location(std::size_t input) const override { return (*options_.inputs)[input]; }
-    void go_on(std::uint64_t records, bool lacks_line_end) override {
+    void go_on(std::uint64_t records, bool lacks_line_end, bool has_line_end) override {
         for (; noted_ <= at_; ++noted_) parts_[noted_].records = records;
+        unused_ = has_line_end ? ended_ : SIZE_MAX;
         if (lacks_line_end) lacking_ = parts_[known_ - 1].line_end;
         is_paused_ = false;
     }
@@ -372,7 +375,8 @@ private:
         const LineEnd lacking = std::exchange(lacking_, {});
         const Octets end = lacking.bytes();
         const std::size_t known = known_;
-        const bool is_behind_cr = known > 0 && (end.empty() ? parts_[known - 1].ends_with_cr : end.back() == '\r');
+        const bool is_behind_cr =
+            !options_.pauses && known > 0 && (end.empty() ? parts_[known - 1].ends_with_cr : end.back() == '\r');
         if (is_behind_cr && parts_[number].begins_with_lf && options_.dialect.terminator == Terminator::kAny) {
             about(number, [] {
                 throw InputError(
@@ -380,7 +384,8 @@ private:
             });
         }
         if (!end.empty()) {
-            parts_[known - 1].added = lacking;
+            ended_ = known - 1;
+            parts_[ended_].added = lacking;
             for (std::size_t n = known; n <= number; ++n) parts_[n].begin += end.size();
             size_ += end.size();
         }
@@ -490,6 +495,8 @@ private:
     std::uint32_t permissions_ = 0777;            // what all inputs allow
     std::map<std::size_t, Input> pipes_;          // pipes and standard input, by their numbers
     LineEnd lacking_;                             // behind the last input with bytes that are taken
+    std::size_t ended_ = 0;                       // the last input that got a line end
+    std::size_t unused_ = SIZE_MAX;               // the input whose line end nothing follows
 
     Mutex mutex_;
     std::array<std::pair<std::size_t, std::shared_ptr<const Input>>, kMostOpen> open_ CLEAVE_GUARDED_BY(mutex_);

@@ -122,7 +122,8 @@ public:
     void sift_stream(const std::shared_ptr<Rejects>& self) {
         head_left_ = head_.size;
         sieve_.emplace(rules_, kernel_, memory_);
-        begin(body());
+        const Octets head = input_.peek(static_cast<std::size_t>(head_.size));
+        begin(body(), !head.empty() && head.back() == '\r');
         reader_ = InputParts::stream(input_)->set_filter([self] { return self->next(); });
     }
 
@@ -236,11 +237,11 @@ private:
             if (!bytes.empty()) return bytes;
         }
         has_failed_ = true;  // until it is known that the sieve, which knows the place in the input, has not thrown
-        auto bytes = next_of_input();
-        while (bytes.empty() && begins_next()) bytes = lacks_line_end_ ? std::exchange(rest_, {}) : next_of_input();
-        if (bytes.empty()) judge(sieve_->at(), true);
+        if (accepted_.empty()) accepted_ = next_of_input();
+        while (accepted_.empty() && begins_next()) accepted_ = next_of_input();
+        if (accepted_.empty()) judge(sieve_->at(), true);
         has_failed_ = false;
-        return bytes;
+        return std::exchange(accepted_.empty() || line_end_.empty() ? accepted_ : line_end_, {});
     }
 
     // What is left of the current one of several inputs.
@@ -260,25 +261,28 @@ private:
         return {};
     }
 
-    // Goes on with the next of several inputs. If what is left lacks its line end, that is the rest_.
+    // Goes on with the next of several inputs. A line end that what is left lacks waits until more is left.
     bool begins_next() {
         if (joined_ == nullptr) return false;
-        const Place at = sieve_->at();
-        joined_->go_on(at.record, lacks_line_end_);
+        Place at = sieve_->at();
+        joined_->go_on(at.record, lacks_line_end_, !line_end_.empty());
         rest_ = reader_();
         if (rest_.empty()) return false;
         if (is_quoted(sieve_->state()) || is_escape(sieve_->state()))
             throw InputError("an input ends inside quotes or with an escape, and would go on in the next one", at);
-        begin({at.offset + (lacks_line_end_ ? rest_.size() : 0), at.record});
+        if (lacks_line_end_) line_end_ = std::exchange(rest_, {});
+        at.offset += lacks_line_end_ ? line_end_.size() : 0;
+        begin(at, lacks_line_end_ ? line_end_.back() == '\r' : sieve_->is_behind_cr());
         return true;
     }
 
-    void begin(Place place) {
-        sieve_->begin(place, [this](std::span<std::uint8_t> into) {
+    void begin(Place place, bool is_behind_cr) {
+        const auto read = [this](std::span<std::uint8_t> into) {
             const auto bytes = read_stream(into.size());
             std::ranges::copy(bytes, into.begin());
             return bytes.size();
-        });
+        };
+        sieve_->begin(place, read, is_behind_cr);
     }
 
     std::size_t batch_size() const { return std::min(kBlockSize, execution_.block_size); }
@@ -297,12 +301,15 @@ private:
     const std::shared_ptr<Shifts> shifts_ = std::make_shared<Shifts>();
     // Of a blob:
     Place at_;                          // what is settled ends here
+    bool is_behind_cr_ = false;         // what is accepted of that
     std::atomic<unsigned> doubts_ = 0;  // batches that were guessed wrong
     // Of a stream:
     std::uint64_t head_left_ = 0;  // bytes that precede the first record that may be rejected
     bool lacks_line_end_ = false;  // what was passed on last
     FileStream::Reader reader_;
-    std::span<const std::uint8_t> rest_;  // read, and not passed on
+    std::span<const std::uint8_t> rest_;      // read, and not passed on
+    std::span<const std::uint8_t> line_end_;  // to be passed on before
+    std::span<const std::uint8_t> accepted_;  // what is left next
     std::optional<Sieve> sieve_;
     bool has_failed_ = false;  // an error comes from the sieve
 };
@@ -327,7 +334,7 @@ public:
         is_sound_ = false;
         try {
             batches_.find(batch_, walker_);
-            sift({batch_.place.offset, 0}, batch_.bytes, batch_.place.offset + batch_.bytes.size(),
+            sift({batch_.place.offset, 0}, false, batch_.bytes, batch_.place.offset + batch_.bytes.size(),
                  [&] { found_.insert(found_.end(), sieve_.rejects().begin(), sieve_.rejects().end()); });
             is_sound_ = true;
         } catch (const DoubtfulBatch& doubt) {
@@ -339,7 +346,10 @@ public:
 
     void emit() {
         const Place at = rejects_.at_;
-        if (!is_sound_ || batch_.place.offset != at.offset) {
+        // Only these depend on the CR.
+        const bool begins_with_seam =
+            batch_.bytes.front() == '\n' || (!found_.empty() && found_.front().offset == at.offset);
+        if (!is_sound_ || batch_.place.offset != at.offset || (rejects_.is_behind_cr_ && begins_with_seam)) {
             const std::uint64_t end = begin_ + (batch_.number + 1) * rejects_.batch_size();
             if (at.offset < end) ++rejects_.doubts_;
             return sift_to(end);
@@ -353,7 +363,7 @@ public:
 
     // Sifts in order, as far as the last record that begins before byte `end`.
     void sift_to(std::uint64_t end) {
-        sift(rejects_.at_, {}, end, [&] {
+        sift(rejects_.at_, rejects_.is_behind_cr_, {}, end, [&] {
             for (const Reject& reject : sieve_.rejects()) list(reject);
             advance(sieve_.at());
         });
@@ -361,7 +371,7 @@ public:
 
 private:
     template <class Take>
-    void sift(Place place, std::span<const std::uint8_t> bytes, std::uint64_t end, const Take& take) {
+    void sift(Place place, bool is_behind_cr, Octets bytes, std::uint64_t end, const Take& take) {
         constexpr std::uint64_t kMostRead = std::uint64_t{64} << 10;
         const auto read = [this, offset = place.offset + bytes.size()](std::span<std::uint8_t> into) mutable {
             const std::uint64_t size = std::min({std::uint64_t{into.size()}, kMostRead, blob_.size() - offset});
@@ -369,7 +379,7 @@ private:
             offset += size;
             return static_cast<std::size_t>(size);
         };
-        sieve_.begin(place, read, bytes, end);
+        sieve_.begin(place, read, is_behind_cr, bytes, end);
         while (sieve_.next()) take();
     }
 
@@ -385,6 +395,7 @@ private:
         if (meter != nullptr) meter->scanned += place.offset - rejects_.at_.offset;
         rejects_.judge(place, false);
         rejects_.at_ = place;
+        rejects_.is_behind_cr_ = sieve_.is_behind_cr();
     }
 
     Rejects& rejects_;
@@ -401,6 +412,9 @@ private:
 void Rejects::sift_blob(const Place& begin) {
     at_ = begin;
     const Blob& blob = input_.blob();
+    std::uint8_t before = 0;
+    if (begin.offset > 0) copy_bytes(blob, begin.offset - 1, {&before, 1});
+    is_behind_cr_ = before == '\r';
     const BlobRange range{at_.offset, blob.size() - at_.offset};
     blob.will_read(range);
     GuessedBatches batches(blob, range, rules_.dialect, input_.is_mapped() ? BatchAccess::kMapping : BatchAccess::kFile,

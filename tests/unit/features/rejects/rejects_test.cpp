@@ -182,6 +182,8 @@ Outcome expected(std::string_view text, const SieveRules& rules) {
         if (is_whole) {
             const bool has_fields = record.fields == rules.fields || is_empty(text.substr(at, end - at), rules.dialect);
             if (!has_fields) kind = RejectKind::kFields;
+            const bool may_join = rules.dialect.terminator == Terminator::kAny && outcome.accepted.ends_with('\r');
+            if (may_join && text[at] == '\n') kind = RejectKind::kSeam;
         } else if (has_fault || is_open || record.is_open_at_limit) {
             kind = RejectKind::kQuotes;
             end = reader.line(at);
@@ -212,7 +214,7 @@ Outcome sifted(std::string_view text, const SieveRules& rules, std::size_t most,
         return size;
     };
     Sieve sieve(rules, default_kernel(), MemoryManager::or_default(nullptr), capacity);
-    sieve.begin({}, read);
+    sieve.begin({}, read, false);
     while (sieve.next()) {
         for (const Reject& reject : sieve.rejects()) {
             std::string bytes(sieve.text(reject).begin(), sieve.text(reject).end());
@@ -270,6 +272,7 @@ Outcome outcome_of(const std::string& accepted, const std::string& path, std::ui
         const std::string& reason = *json.find("reason")->string();
         const RejectKind kind = reason.find(" bytes") != std::string::npos   ? RejectKind::kSize
                                 : reason.find(", not ") != std::string::npos ? RejectKind::kFields
+                                : reason.find("an LF ") != std::string::npos ? RejectKind::kSeam
                                                                              : RejectKind::kQuotes;
         outcome.rejects.push_back({reject.byte, *json.find("record")->natural() - 1, kind, reject.text});
     }
